@@ -310,14 +310,16 @@ async fn make(mut attack: Attack, rig: Rig, server: &Server) -> Vec<String> {
         rig = rig.trusting(name).await;
     }
     let looked = match &attack.look {
-        Some(name) => Some(rig.look(name).await.map(drop)),
+        Some(name) => Some((rig.identity(name), rig.look(name).await)),
         None => None,
     };
     let component = forged(&rig);
     match (rig.try_open().await, looked) {
-        (Ok(host), Some(looked)) => {
+        (Ok(host), Some((identity, looked))) => {
             let end = looked.err();
-            wrong.extend(check_look(&attack.expect, end.as_ref(), (&host, server)));
+            let end = end.as_ref().map(|error| (error, identity.as_str()));
+            let checked = check_look(&attack.expect, end, (&host, server));
+            wrong.extend(Box::pin(checked).await);
         }
         (Ok(host), None) => wrong.extend(Box::pin(open(&attack, host, server)).await),
         (Err(error), _) => wrong.extend(refused(&attack, &error, component)),
@@ -427,18 +429,25 @@ fn stranger() -> String {
     above.join("stranger").display().to_string()
 }
 
-/// What came of looking at an MCP server.
-fn check_look(
+/// What came of looking at an MCP server: nothing of a run is on record then, so one that is refused stands in the log.
+async fn check_look(
     expect: &Expect,
-    end: Option<&Error>,
+    end: Option<(&Error, &str)>,
     (host, server): (&Rigged, &Server),
 ) -> Vec<String> {
-    let said = end.map(said).unwrap_or_default();
-    let mut wrong = check_answer(expect, end.map(Error::code), &said);
+    let said = end.map(|(error, _)| said(error)).unwrap_or_default();
+    let mut wrong = check_answer(expect, end.map(|(error, _)| error.code()), &said);
+    if let Some((error, identity)) = end {
+        let identity = Digest::parse(identity).expect("a server's identity is a digest");
+        if !heard::refused(error.code(), identity) {
+            wrong.push(format!("no event says so: {error:?}"));
+        }
+    }
     wrong.extend(check_shown(expect, &said, host));
     wrong.extend(check_nowhere(expect, &said, host));
     wrong.extend(check_wire(expect, server));
     wrong.extend(check_outside(expect, host, server));
+    wrong.extend(strike::well(host).await);
     wrong
 }
 

@@ -1,4 +1,4 @@
-//! What the host says in its log of components that it refuses: all of it, for the whole program of tests.
+//! What the host says in its log of components and servers that it refuses: all of it, for the whole program of tests.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once, PoisonError};
@@ -10,7 +10,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 /// Where it says so.
-const TARGET: &str = "lazaret::plugin";
+const TARGETS: [&str; 2] = ["lazaret::plugin", "lazaret::mcp"];
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -24,7 +24,8 @@ pub fn begin() {
         .call_once(|| tracing::subscriber::set_global_default(Heard).expect("nobody else listens"));
 }
 
-/// Whether the component of this digest was refused with this code; one that is too big to be read has no digest.
+/// Whether the component of this digest, or the server of this identity, was refused with this code; a component that is
+/// too big to be read has no digest.
 #[must_use]
 pub fn refused(code: Code, digest: Digest) -> bool {
     let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +47,7 @@ impl Visit for Line {
 
 impl Subscriber for Heard {
     fn enabled(&self, about: &Metadata<'_>) -> bool {
-        about.target() == TARGET && about.is_event()
+        TARGETS.contains(&about.target()) && about.is_event()
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -19,6 +19,8 @@ use crate::spell::spelled;
 pub struct Answer {
     /// The path with its query; any other path is not found.
     pub path: String,
+    /// The first request alone is answered so: the next one of this path finds the next answer.
+    pub once: bool,
     /// The status; 200 where none is given.
     pub status: Option<u16>,
     /// Headers beside `content-length` and `connection`.
@@ -168,11 +170,7 @@ async fn serve(
     arrival.send_modify(|count| *count += 1);
     // It ends with its server.
     let _ = open.wait_for(|open| *open).await;
-    let answers = answers.lock().expect("nobody panicked with it").clone();
-    // A path of one that reflects is only its beginning: what is added to it is what it is about.
-    let is =
-        |answer: &&Answer| answer.path == path || answer.reflect && path.starts_with(&answer.path);
-    let Some(answer) = answers.iter().find(is) else {
+    let Some(answer) = answer_of(&answers, &path) else {
         return stream
             .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
             .await;
@@ -180,7 +178,7 @@ async fn serve(
     if !answer.raw.is_empty() {
         return stream.write_all(answer.raw.as_bytes()).await;
     }
-    let body = body_of(answer)?;
+    let body = body_of(&answer)?;
     let mut head = format!(
         "HTTP/1.1 {} Said\r\nconnection: close\r\n",
         answer.status.unwrap_or(200)
@@ -207,7 +205,7 @@ async fn serve(
         head.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     stream.write_all(format!("{head}\r\n").as_bytes()).await?;
-    for piece in body.chunks(piece_of(answer, &body)) {
+    for piece in body.chunks(piece_of(&answer, &body)) {
         stream.write_all(piece).await?;
         stream.flush().await?;
     }
@@ -219,6 +217,19 @@ async fn serve(
         while stream.read(&mut [0; 64]).await? > 0 {}
     }
     Ok(())
+}
+
+/// What is said to a request of this path. A path of an answer that reflects is only its beginning: what is added to it is
+/// what it is about.
+fn answer_of(answers: &Answers, path: &str) -> Option<Answer> {
+    let mut answers = answers.lock().expect("nobody panicked with it");
+    let is =
+        |answer: &Answer| answer.path == path || answer.reflect && path.starts_with(&answer.path);
+    let at = answers.iter().position(is)?;
+    match answers[at].once {
+        true => Some(answers.remove(at)),
+        false => Some(answers[at].clone()),
+    }
 }
 
 /// Sends a body again and again until the client has had enough, which may be megabytes: only what drips is sent in small

@@ -174,8 +174,17 @@ impl Server {
     /// `FetchFailed`, `TooSlow` where it cannot be had.
     pub async fn look(&self) -> Result<Listed> {
         let deadline = Deadline::after_ms(self.terms.bounds.start_ms);
-        let link = self.link(deadline).await?;
-        Ok(link.listed().await)
+        let link = self.link(deadline).await;
+        Ok(link.map_err(|error| self.refused(error))?.listed().await)
+    }
+
+    /// Nothing of a run is on record where a server is only looked at, so the log says that it could not be: which, and why
+    /// in a word. What the error quotes is the server's own, and stays out of it.
+    fn refused(&self, error: Error) -> Error {
+        let (server, digest) = (&self.terms.name, self.terms.identity());
+        let code = error.code().word();
+        tracing::warn!(target: "lazaret::mcp", %server, %digest, code, "refused");
+        error
     }
 
     /// What it said last when it wanted to know who asks; nothing where it never did.

@@ -1,5 +1,5 @@
-//! Imports: what a guest may ask for. One file for each interface of `wit/plugin.wit`, and one each for `wasi:http` and
-//! `wasi:filesystem`.
+//! Imports: what a guest may ask for. One file for each interface of `wit/plugin.wit`, and one each for `wasi:http`,
+//! `wasi:filesystem` and `wasi:io/poll`.
 //!
 //! An import does not perform. It checks the shape of the request, hands it to the run's task set,
 //! and waits for the answer (invariant 11).
@@ -12,6 +12,7 @@ pub(super) mod filesystem;
 mod http;
 mod log;
 mod notes;
+pub(super) mod poll;
 
 use std::future::Future;
 use std::mem;

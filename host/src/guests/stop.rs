@@ -6,7 +6,7 @@ use super::meter::Meter;
 use crate::words::bound::Bound;
 use crate::words::error::{Code, Error};
 use crate::words::id::shown;
-use crate::words::limits::WASM_STACK_BYTES;
+use crate::words::limits::{GUEST_POLLED, WASM_STACK_BYTES};
 
 /// The guest has used up its processor time.
 #[derive(Debug)]
@@ -19,6 +19,22 @@ impl std::fmt::Display for Late {
 }
 
 impl std::error::Error for Late {}
+
+/// The guest waits for so many things at once, and may not for as many.
+#[derive(Debug)]
+pub(super) struct Polled(pub(super) usize);
+
+impl std::fmt::Display for Polled {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(got) = self;
+        write!(
+            out,
+            "it waits for {got} things at once, and may for {GUEST_POLLED}"
+        )
+    }
+}
+
+impl std::error::Error for Polled {}
 
 /// Who was stopped: as it is spoken of, and the bounds that are its own.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +87,11 @@ pub(super) fn why_stopped(error: &wasmtime::Error, who: Who, meter: &Meter, wrot
     }
     if error.is::<wasmtime::PoolConcurrencyLimitError>() {
         return Error::new(Code::Busy, "all slots for guests are taken");
+    }
+    if let Some(polled) = error.downcast_ref::<Polled>() {
+        let what = format!("{} trapped: {polled}", who.name());
+        return Error::new(Code::Trapped, what)
+            .hint("name each thing once in a list that is polled, and poll a longer one in parts");
     }
     let trap = error.downcast_ref::<Trap>().copied();
     if trap == Some(Trap::OutOfFuel) {

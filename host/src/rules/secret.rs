@@ -25,7 +25,8 @@ use super::{deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::Denial;
 use crate::words::id::{is_name, shown};
-use crate::words::limits::{MARKER_CHARS, SECRET_BYTES, SECRET_CHARS_MIN, SECRET_GUESS_BITS};
+use crate::words::limits::scrubbing::SECRET_GUESS_BITS;
+use crate::words::limits::{MARKER_CHARS, SECRET_BYTES, SECRET_CHARS_MIN};
 
 /// A policy line: one secret, one destination, one place.
 #[derive(Clone, Debug, PartialEq, Eq)]

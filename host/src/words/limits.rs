@@ -26,6 +26,8 @@ pub const GUEST_MEMORIES: u32 = 8;
 pub const GUEST_TABLES: u32 = 32;
 /// Handles to host resources (pollables, streams) that one guest may hold.
 pub const GUEST_RESOURCES: usize = 1_024;
+/// Things that one guest waits for at once: a longer list names some of what it holds again and again.
+pub const GUEST_POLLED: usize = GUEST_RESOURCES;
 /// Bytes that one host call may copy out of a guest: a list of lists must not cost its square.
 pub const HOSTCALL_BYTES: usize = 16 << 20;
 /// Random bytes of one WASI request.
@@ -538,8 +540,6 @@ pub const DESKTOP_WAIT_MS: u64 = 30_000;
 pub const DESKTOP_WORDS_BYTES: usize = 4 << 10;
 /// Shorter values are no secrets: to blank them would blank half of every text.
 pub const SECRET_CHARS_MIN: usize = 8;
-/// Values of which there are fewer, as a power of two, can be tried one by one: many fit into one text.
-pub const SECRET_GUESS_BITS: u32 = 50;
 /// Secrets of one vault.
 pub const SECRETS: usize = 256;
 /// What stands between the braces of a marker.

@@ -37,7 +37,10 @@ pub struct Offered {
     /// Its memory is laid out by so many segments of data, a byte each.
     #[serde(default)]
     pub segments: usize,
-    /// It wants a function that takes a value of a type of so many cases.
+    /// Where it says that port 00000 is meant, it means this one: it is known only once the test runs.
+    #[serde(default)]
+    pub port: Option<String>,
+    /// It defines a type of so many cases, and nothing with it.
     #[serde(default)]
     pub cases: usize,
 }
@@ -86,16 +89,16 @@ pub(super) async fn offer(rig: Rig, attack: &Attack) -> Rig {
     let mut beside = attack.beside.clone();
     if offered.cases > 0 {
         let cases = (0..offered.cases).map(|number| format!(" (case \"c{number}\" u64)"));
-        let many = format!("(type $many (variant{}))", cases.collect::<String>());
-        beside.push_str(&format!(
-            "{many}(import \"many\" (func (param \"x\" $many)))"
-        ));
+        beside.push_str(&format!("(type (variant{}))", cases.collect::<String>()));
     }
     let bytes = match &offered.guest {
         Some(name) => std::fs::read(target().join(format!("guests/{name}.wasm"))),
         None => Ok(forge::plugin_with(manifest, &fields, &beside)),
     };
     let mut bytes = bytes.expect("`make plugins` builds it");
+    if let Some(port) = &offered.port {
+        bytes = meaning(bytes, port);
+    }
     if offered.compiled {
         let compiler = Compiler::new(&target().join("debug/lazaret"));
         bytes = compiler.compile(&bytes).await.expect("it can be compiled");
@@ -103,6 +106,20 @@ pub(super) async fn offer(rig: Rig, attack: &Attack) -> Rig {
     let part = |text: &Option<String>| text.as_ref().map(|text| text.parse().expect("a part"));
     let bytes = spoiled(bytes, (part(&offered.flip), part(&offered.cut), false));
     rig.component("forged", &bytes)
+}
+
+/// A component with that port in it.
+fn meaning(mut bytes: Vec<u8>, port: &str) -> Vec<u8> {
+    const UNKNOWN: &[u8] = b":00000";
+    let port = format!(":{port:0>5}");
+    let windows = bytes.windows(UNKNOWN.len()).enumerate();
+    let places = windows.filter(|(_, window)| *window == UNKNOWN);
+    let places: Vec<usize> = places.map(|(at, _)| at).collect();
+    assert!(!places.is_empty(), "it names no port");
+    for at in places {
+        bytes[at..at + port.len()].copy_from_slice(port.as_bytes());
+    }
+    bytes
 }
 
 /// A component of that version, whose maker's key is `mine`.

@@ -64,9 +64,10 @@ fn all() -> Vec<Attack> {
     entries.map(read).collect()
 }
 
-/// Sends what a file says, and looks at what comes back.
+/// Sends what a file says, and looks at what comes back; whatever it was, the server then answers as before.
 #[track_caller]
 fn strike(server: &Serving<'_>, attack: &Attack) {
+    let offered = server.get("/v1/tools").is(200);
     for sent in &attack.sent {
         let text = sent.text.replace("{token}", &server.token);
         let (head, body) = text.split_once("\n\n").expect("a head");
@@ -85,6 +86,8 @@ fn strike(server: &Serving<'_>, attack: &Attack) {
             assert!(said.contains(wanted), "{wanted}\n{said}");
         }
     }
+    let still = server.get("/v1/tools");
+    assert_eq!(still.is(200), offered, "{}", attack.about);
 }
 
 /// Each of them is turned away in the log as well, in words of the host alone, and the server goes on.

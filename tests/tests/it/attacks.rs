@@ -185,10 +185,11 @@ fn texts(folder: &Path, end: &str) -> Vec<String> {
 }
 
 /// Those that take memory, or try to, and end soon.
-const HOARDERS: [&str; 30] = [
+const HOARDERS: [&str; 41] = [
     "cpu-fill-in-a-loop",
     "cpu-many-guests",
     "cpu-poll-five-thousand",
+    "cpu-poll-same",
     "files-many",
     "flood-args-big",
     "flood-artifacts-many",
@@ -196,6 +197,8 @@ const HOARDERS: [&str; 30] = [
     "flood-output",
     "flood-pollables",
     "handle-pick",
+    "http-answer-bomb",
+    "http-answer-endless",
     "http-flood-futures",
     "http-hoard",
     "install-manifest-megabytes",
@@ -207,15 +210,23 @@ const HOARDERS: [&str; 30] = [
     "memory-many",
     "memory-table-grow",
     "net-answer-bomb",
+    "net-answer-bomb-br",
+    "net-answer-bomb-mixed",
+    "net-answer-bomb-nested",
+    "net-answer-bomb-zstd",
     "net-answer-endless",
     "notes-big",
     "outcome-hundred-megabytes",
+    "script-crowd",
     "script-fan-out",
     "script-memory",
     "stack-recursion",
     "stream-endless",
+    "stream-line-big",
+    "stream-million-pieces",
     "trap-under-way",
     "wasi-files-hoard",
+    "wasi-streams-hoard",
 ];
 
 /// Memory is counted for a process, so this test starts itself once more, alone.

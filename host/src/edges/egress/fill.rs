@@ -228,14 +228,15 @@ mod tests {
     #[test]
     fn a_length_is_told_where_no_body_follows() {
         let known = Known::default();
-        known.learn(b"canary-7f3a9c");
+        known.learn(b"Canary-7F3A9C");
         let filling = Filling::new(Vault::default(), known);
         for (method, names) in [("GET", vec!["x"]), ("HEAD", vec!["Content-Length", "x"])] {
             let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
             let mut headers = vec![
                 header("Content-Length", "12"),
                 header("x", "canary-7f3a9c"),
-                header("Canary-7F3A9C", "1"),
+                // Names of headers are in small letters by now.
+                header("canary-7f3a9c", "1"),
             ];
             filling.redact_beginning(method, &mut headers);
             let told = headers.iter().map(|(name, _)| name.as_str());

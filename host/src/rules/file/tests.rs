@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::rules::caller::{Budget, Known};
+use crate::rules::grant::MountGrant;
 use crate::rules::policy::{BUILT_IN, Mount};
 use crate::words::clock::Deadline;
 use crate::words::event::Surface;

@@ -23,6 +23,8 @@ pub const SCRUB_PACKED_TRIES: usize = 4;
 pub const SCRUB_UNPACKED_TIMES: usize = 32;
 /// and so many bytes; with one after another, the half of what is left of that.
 pub const SCRUB_UNPACKED_LEAST: usize = 4 << 10;
+/// Values of which there are fewer, as a power of two, can be tried one by one: many fit into one text.
+pub const SECRET_GUESS_BITS: u32 = 50;
 /// What begins with the two letters that something packed may begin with is a text if so many bytes of it do not unpack.
 pub const SCRUB_PROVED_BYTES: usize = 4 << 10;
 /// What is unpacked is searched in pieces of this size, so that no more of it is in memory at once.

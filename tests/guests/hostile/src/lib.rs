@@ -58,7 +58,9 @@ plugin! {
         wasi::connect,
         wasi::sleep,
         wasi::poll_many,
+        wasi::poll_same,
         wasi::pollables,
+        wasi::streams,
         wasi::exit,
     ],
 }

@@ -2,6 +2,7 @@
 
 use lazaret_sdk::prelude::*;
 use wasip2::clocks::monotonic_clock;
+use wasip2::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 use wasip2::sockets::network::{IpAddressFamily, IpSocketAddress, Ipv4SocketAddress};
 
 /// Says what it finds around it.
@@ -93,6 +94,16 @@ pub fn poll_many(
     wasip2::io::poll::poll(&all).len()
 }
 
+/// Asks for one thing that happens at once, named so many times in one list, and says how often it is told of it.
+#[tool(effect = "pure")]
+pub fn poll_same(
+    /// How often it is named.
+    count: usize,
+) -> usize {
+    let one = monotonic_clock::subscribe_duration(1);
+    wasip2::io::poll::poll(&vec![&one; count]).len()
+}
+
 /// Makes so many pollables and keeps them.
 #[tool(effect = "pure")]
 pub fn pollables(
@@ -103,6 +114,24 @@ pub fn pollables(
         .map(|_| monotonic_clock::subscribe_duration(1))
         .collect();
     all.len()
+}
+
+/// Opens so many streams of one file of its first folder, and keeps them without reading any.
+#[tool(effect = "read-only", risk = "read_only", mounts = "read")]
+pub fn streams(
+    /// The file.
+    path: String,
+    /// How many.
+    count: usize,
+) -> Result<usize, Failure> {
+    let said = |code: ErrorCode| Failure::new(format!("{code:?}"));
+    let folders = wasip2::filesystem::preopens::get_directories();
+    let (folder, _) = folders.first().or_fail("no folder is open")?;
+    let flags = (PathFlags::empty(), OpenFlags::empty());
+    let file = folder.open_at(flags.0, &path, flags.1, DescriptorFlags::READ);
+    let file = file.map_err(said)?;
+    let all: Result<Vec<_>, _> = (0..count).map(|_| file.read_via_stream(0)).collect();
+    Ok(all.map_err(said)?.len())
 }
 
 /// Ends the process.

@@ -75,10 +75,6 @@ fn spellings(value: &str) -> Vec<String> {
         chars(&|c| format!("&#x{:012x};", u32::from(c))),
         chars(&|c| format!("&amp;#{};", u32::from(c))),
         chars(&|c| format!("\\\\u{:04x}", u32::from(c))),
-        chars(&|c| match c.is_ascii_punctuation() {
-            true => format!("\\{c}"),
-            false => c.to_string(),
-        }),
         chars(&|c| format!("{c}\u{200b}")),
         serde_json::to_string(&serde_json::to_string(value).unwrap()).unwrap(),
         value
@@ -149,11 +145,20 @@ fn a_value_is_found_in_a_wide_text() {
     }
 }
 
-/// As a list of bytes, and with two bytes a character.
-fn as_programs_show(value: &str) -> [String; 3] {
+/// As a list of bytes, with two bytes a character, and with a backslash before each sign.
+fn as_programs_show(value: &str) -> [String; 4] {
     let numbers: Vec<String> = value.bytes().map(|byte| byte.to_string()).collect();
     let wide: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    [numbers.join(","), numbers.join(", "), STANDARD.encode(wide)]
+    let escaped = value.chars().map(|c| match c.is_ascii_punctuation() {
+        true => format!("\\{c}"),
+        false => c.to_string(),
+    });
+    [
+        numbers.join(","),
+        numbers.join(", "),
+        STANDARD.encode(wide),
+        escaped.collect(),
+    ]
 }
 
 /// As mail and `base64` write it.
