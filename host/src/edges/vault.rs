@@ -231,10 +231,10 @@ impl Vault {
     /// `Denied` where a secret that is kept cannot be read: nobody could keep it out of requests and records.
     pub(crate) fn teach(&self, known: &Known) -> Result<()> {
         for (name, variable) in &self.variables {
-            if let Some(value) = environment::secret(variable) {
-                if let Err(error) = Secret::unchecked(value).teach(known, name) {
-                    say(variable, &error);
-                }
+            if let Some(value) = environment::secret(variable)
+                && let Err(error) = Secret::unchecked(value).teach(known, name)
+            {
+                say(variable, &error);
             }
         }
         let mut taught = Ok(());

@@ -386,11 +386,9 @@ impl Weigher<'_> {
         let leaves = leaves(self.call.args.value(), &self.call.declared.input);
         let mounts = leaves.iter().filter_map(|leaf| {
             let mount = file::granted_mount_of(grant, self.policy, &leaf.text)?;
-            match self.kind_of(&leaf.path)? {
-                Kind::File => Some(mount),
-                Kind::Value => (&*mount != ".").then_some(mount),
-                _ => None,
-            }
+            let kind = self.kind_of(&leaf.path)?;
+            let named = kind == Kind::File || kind == Kind::Value && &*mount != ".";
+            named.then_some(mount)
         });
         mounts.fold(Label::default(), |label, mount| {
             label.with(Policy::mount_source(&mount))

@@ -483,16 +483,18 @@ fn guessed_from(value: &str) -> (u64, u32) {
             return (alphabet, length(digits.count()));
         }
     }
-    let sorts: [(fn(char) -> bool, u64); 4] = [
-        (|c| c.is_ascii_digit(), 10),
-        (|c| c.is_ascii_alphabetic(), 26),
-        (|c| c.is_ascii() && !c.is_ascii_alphanumeric(), 33),
+    let of = |is_one: fn(char) -> bool, count: u64| match value.contains(is_one) {
+        true => count,
+        false => 0,
+    };
+    let sorts = [
+        of(|c| c.is_ascii_digit(), 10),
+        of(|c| c.is_ascii_alphabetic(), 26),
+        of(|c| c.is_ascii() && !c.is_ascii_alphanumeric(), 33),
         // As many as a keyboard has.
-        (|c| !c.is_ascii(), 100),
+        of(|c| !c.is_ascii(), 100),
     ];
-    let there = sorts.iter().filter(|(is_one, _)| value.contains(*is_one));
-    let alphabet = there.map(|(_, count)| count).sum();
-    (alphabet, length(value.chars().count()))
+    (sorts.iter().sum(), length(value.chars().count()))
 }
 
 /// Whether nobody can try all texts of so many characters of such an alphabet.

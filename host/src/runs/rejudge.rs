@@ -233,21 +233,18 @@ impl<'a> Again<'a> {
 
     /// What a guest wished it has read once that has ended. What steps around its call wished they have read.
     fn read(&mut self, record: &Record) {
-        match &record.event {
-            Event::Judged(judged) => {
-                let outer = self.calls.get(&record.parent).and_then(Option::as_ref);
-                if outer.is_some_and(|outer| judged.origin == outer.tool.as_str()) {
-                    self.inner.insert(record.seq, record.parent);
-                }
+        if let Event::Judged(judged) = &record.event {
+            let outer = self.calls.get(&record.parent).and_then(Option::as_ref);
+            if outer.is_some_and(|outer| judged.origin == outer.tool.as_str()) {
+                self.inner.insert(record.seq, record.parent);
             }
-            Event::Finished(finished) => {
-                let call = self.inner.remove(&finished.of);
-                let outer = call.and_then(|call| self.calls.get_mut(&call)?.as_mut());
-                if let Some(outer) = outer {
-                    outer.read = outer.read.join(&finished.label);
-                }
+        }
+        if let Event::Finished(finished) = &record.event {
+            let call = self.inner.remove(&finished.of);
+            let outer = call.and_then(|call| self.calls.get_mut(&call)?.as_mut());
+            if let Some(outer) = outer {
+                outer.read = outer.read.join(&finished.label);
             }
-            _ => {}
         }
     }
 
