@@ -2,6 +2,7 @@
 //!
 //! What it was told then is the description of its tools, which ask for the same. No macro writes such a plugin, so
 //! this one exports its functions by itself.
+#![cfg(target_family = "wasm")]
 
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -18,13 +19,11 @@ static AUTHORITY: &str = "127.0.0.1:00000";
 static BEFORE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Run while the component is started, as constructors of C++ are.
-#[cfg(target_family = "wasm")]
 #[used]
 // SAFETY: this is the section of such functions, and this one has their type.
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
-#[cfg(target_family = "wasm")]
 extern "C" fn start() {
     keep(ask("start"));
 }
@@ -120,5 +119,4 @@ impl Guest for Early {
     }
 }
 
-#[cfg(target_family = "wasm")]
 lazaret_sdk::bindings::export_plugin!(Early with_types_in lazaret_sdk::bindings);
