@@ -359,12 +359,15 @@ impl Weigher<'_> {
             false => Vec::new(),
         };
         let classes = &self.policy.flows.classes;
-        let label = &label.join(&self.files_to_send());
+        let files = self.files_to_send();
+        let label = &label.join(&files);
         let private = classes.is_private_beside(label, &own);
         let public = self.about.accepts == class::Secrecy::Public;
         let named = matches!(weighing.leads, Leads::Named | Leads::Back);
-        if leaves_host && private && !named && public {
-            weighing.open.push(self.private(label));
+        // A file brings its whole mount along, and nothing binds a stranger's code to whom its call names.
+        let bound = trusts(&self.policy.flows, self.call) || !classes.is_private(&files);
+        if leaves_host && private && !(named && bound) && public {
+            weighing.open.push(self.private(label, named));
         }
         if weighing.open.len() > POINTS {
             let reason = format!(
@@ -728,11 +731,15 @@ impl Weigher<'_> {
         self.ledger.words().composes(text, names)
     }
 
-    fn private(&self, label: &Label) -> Point {
+    fn private(&self, label: &Label, named: bool) -> Point {
         let sources = label.sources().map(ToString::to_string);
+        let whither = match named {
+            true => "wherever its grant leads, since nobody trusts its code",
+            false => "to where nobody has named",
+        };
         Point {
             reason: format!(
-                "`{}` would send what comes from {} to where nobody has named: private content goes to \
+                "`{}` would send what comes from {} {whither}: private content goes to \
                  destinations that the user named",
                 self.call.tool,
                 sources.collect::<Vec<_>>().join(", ")

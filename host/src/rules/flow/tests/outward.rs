@@ -243,6 +243,36 @@ fn files_that_a_call_may_send_are_asked_about() {
     }
 }
 
+/// A file brings its whole mount along: to whom it goes is the word of the code that sends it.
+#[test]
+fn whom_a_call_names_frees_files_of_trusted_code_alone() {
+    const STEERING: &str =
+        "\n[tools.\"other.act\"]\nsteering = { to = \"mail\" }\ncontent = [\"text\"]";
+    let trusted = POLICY.replace("\"site\"]", "\"site\", \"other\"]");
+    for (policy, flag, asked) in [
+        (POLICY, "docs/a", true),
+        (&*trusted, "docs/a", false),
+        (POLICY, "a", false),
+    ] {
+        let to = "bob@x.com";
+        let mut call = Scene::call("other.act", json!({"to": to, "flag": flag}));
+        let mounts = call.grant.mounts.clone();
+        let reach = reaching("https://a.test/", &["POST"]);
+        call.grant = Arc::new(Grant { mounts, ..reach });
+        let typed = format!("Send \"{flag}\" to {to}");
+        let scene = scene_of(&format!("{policy}{STEERING}"), &[&typed], CLEAN);
+        let judged = call.judge(&scene.caller(Grant::default()), &scene.policy);
+        let open = match judged.unwrap().consent {
+            Consent::Needed { open, .. } => open,
+            Consent::NotNeeded => Vec::new(),
+        };
+        let named = open
+            .iter()
+            .any(|point| point.reason.contains("nobody trusts its code"));
+        assert_eq!(named, asked, "{flag} {open:?}");
+    }
+}
+
 #[test]
 fn browse_says_which_plain_requests_leave() {
     let typed = &["Read https://b.test/page and https://a.test/page"];
