@@ -199,6 +199,8 @@ pub struct Expect {
     pub not_again: String,
     /// Requests that reached the server; nothing else did.
     pub requests: usize,
+    /// The whole outcome of what is called once it is over, as JSON; nothing is looked at where nothing is said.
+    pub afterwards: Option<Value>,
     /// Files that hold this afterwards; empty for one that must not be there.
     pub files: std::collections::BTreeMap<String, String>,
 }

@@ -35,9 +35,8 @@ fn steady(value: &mut Value) {
             map.remove("cpu_ms");
             for (key, value) in map {
                 match key.as_str() {
-                    "us" | "fuel" | "memory_bytes" | "modified_ms" | "engine" | "seed" => {
-                        *value = "_".into()
-                    }
+                    "us" | "fuel" | "memory_bytes" | "host_calls" | "modified_ms" | "engine"
+                    | "seed" => *value = "_".into(),
                     _ => steady(value),
                 }
             }

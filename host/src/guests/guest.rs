@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, HasSelf, Linker, ResourceTable};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{CallHook, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
@@ -245,6 +245,7 @@ impl Linked {
         let inside = store.into_data();
         let cpu_ms = inside.cpu_ms();
         let memory_bytes = u64::try_from(inside.meter.peak_bytes()).unwrap_or(u64::MAX);
+        let host_calls = inside.meter.host_calls();
         let us = Spent::since(began).us;
         let trail = inside.into_trail();
         Ending {
@@ -254,6 +255,7 @@ impl Linked {
                 fuel,
                 cpu_ms,
                 memory_bytes,
+                host_calls,
                 calls: trail.calls,
                 ..Spent::default()
             },
@@ -307,6 +309,12 @@ pub(super) fn metered<T: Metered>(mut store: Store<T>, bounds: GuestBounds) -> R
         .set_fuel(bounds.fuel)
         .map_err(|error| Error::bug("the engine counts no fuel").because(error))?;
     store.set_hostcall_fuel(HOSTCALL_BYTES);
+    store.call_hook(|mut store, step| {
+        if matches!(step, CallHook::CallingHost) {
+            store.data_mut().meter().ask();
+        }
+        Ok(())
+    });
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(|mut store| {
         if store.data_mut().meter().tick() {

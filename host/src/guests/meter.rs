@@ -1,4 +1,4 @@
-//! The meter of one guest: memory and tables summed over all of them, and its processor time.
+//! The meter of one guest: memory and tables summed over all of them, its processor time, and its calls of the host.
 
 use wasmtime::ResourceLimiter;
 
@@ -19,6 +19,7 @@ pub(super) struct Meter {
     peak_bytes: usize,
     refused: bool,
     ticks: u64,
+    host_calls: u64,
 }
 
 impl Meter {
@@ -32,6 +33,7 @@ impl Meter {
             peak_bytes: 0,
             refused: false,
             ticks: 0,
+            host_calls: 0,
         }
     }
 
@@ -59,6 +61,16 @@ impl Meter {
     /// Milliseconds of processor time that it has used.
     pub(super) fn ticks(&self) -> u64 {
         self.ticks
+    }
+
+    /// The guest calls the host once more.
+    pub(super) fn ask(&mut self) {
+        self.host_calls = self.host_calls.saturating_add(1);
+    }
+
+    /// How often it has.
+    pub(super) fn host_calls(&self) -> u64 {
+        self.host_calls
     }
 
     /// The run has processor time left.

@@ -461,6 +461,7 @@ impl ScriptGuest {
             fuel: self.fuel.saturating_sub(left),
             cpu_ms: self.store.data().0.ticks(),
             memory_bytes: u64::try_from(self.store.data().0.peak_bytes()).unwrap_or(u64::MAX),
+            host_calls: self.store.data().0.host_calls(),
             ..Spent::default()
         }
     }

@@ -33,7 +33,7 @@ pub struct Meanwhile {
     /// records of this kind are in its journal. Then calls of others are answered.
     #[serde(default)]
     pub seen: String,
-    /// This file is locked from before until after.
+    /// This file is locked from before until after; of a database, another process is about to write.
     #[serde(default)]
     pub locked: Option<String>,
     /// The wall clock is set by so many milliseconds, of which nobody waits for any;
@@ -88,12 +88,27 @@ pub(super) async fn beside<T>(
     (outcome, wrong)
 }
 
-fn hold(under: Under<'_>, path: &str) -> std::fs::File {
+/// What is locked until it is dropped.
+#[expect(dead_code, reason = "held for their drop")]
+enum Lock {
+    File(std::fs::File),
+    Database(rusqlite::Connection),
+}
+
+fn hold(under: Under<'_>, path: &str) -> Lock {
+    let path = under.host.path(path);
+    if path.extension().is_some_and(|ending| ending == "db") {
+        let there = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let database = rusqlite::Connection::open_with_flags(path, there).expect("a database");
+        let begun = database.execute_batch("BEGIN IMMEDIATE");
+        begun.expect("nobody else writes");
+        return Lock::Database(database);
+    }
     let mut options = std::fs::File::options();
     let options = options.create(true).truncate(false).write(true);
-    let file = options.open(under.host.path(path)).expect("a lock");
+    let file = options.open(path).expect("a lock");
     file.lock().expect("nobody else has it");
-    file
+    Lock::File(file)
 }
 
 async fn happen(

@@ -198,16 +198,27 @@ pub(super) async fn strike(
     }
     let (host, struck) = Box::pin(once(attack, (host, with), server, imported)).await;
     wrong.extend(Box::pin(check(attack, &host, struck)).await);
-    if let Some(Wish { tool, .. }) = &attack.after {
-        let text = attack.after.as_ref().map(Wish::text).unwrap_or_default();
-        if let Err(error) = host.call_text(tool, &text).await.outcome.result {
-            wrong.push(format!("`{tool}` fails afterwards: {error:?}"));
-        }
+    if let Some(after) = &attack.after {
+        wrong.extend(Box::pin(call_after(after, expect, &host)).await);
     }
     wrong.extend(check_wire(expect, server));
     wrong.extend(check_outside(expect, &host, server));
     wrong.extend(Box::pin(well(&host)).await);
     wrong
+}
+
+/// What is called once it is over, and succeeds.
+async fn call_after(after: &Wish, expect: &Expect, host: &Rigged) -> Option<String> {
+    let tool = &after.tool;
+    match host.call_text(tool, &after.text()).await.outcome.result {
+        Err(error) => Some(format!("`{tool}` fails afterwards: {error:?}")),
+        Ok(value) => match &expect.afterwards {
+            Some(expected) if *expected != value => {
+                Some(format!("`{tool}` comes to {value} afterwards"))
+            }
+            Some(_) | None => None,
+        },
+    }
 }
 
 /// A host that still does what it is there for.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt};
 use lazaret::edges::state::StateFolder;
 use lazaret::guests::cache::Cache;
-use lazaret::guests::compile::Compiler;
-use lazaret::guests::engine;
+use lazaret::guests::compile::{Compiler, check_component};
+use lazaret::guests::engine::{self, Allocation};
 use lazaret::guests::plugin::{Plugin, PluginBytes};
 use lazaret::guests::station::Quarantine;
 use lazaret::words::clock::Clock;
@@ -132,6 +132,61 @@ async fn a_component_with_one_bit_flipped_is_refused_or_still_a_component() {
     let flipped: Vec<_> = flipped.collect();
     assert!(flipped.len() >= 200, "{}", flipped.len());
     assert_typed(look_at(flipped).await, 100);
+}
+
+/// One of each that a core module may have.
+const FIELDS: &str = "
+    (type $t (func (param i32 i64) (result i64)))
+    (global $g (mut i32) (i32.const 1))
+    (table $s 2 4 funcref)
+    (elem (table $s) (i32.const 0) func $f $f)
+    (func $f (export \"f\") (type $t) (local i32)
+        (block (loop (br_if 1 (i32.eqz (local.get 0)))
+            (local.set 2 (i32.add (global.get $g) (i32.const 1)))
+            (local.set 0 (i32.sub (local.get 0) (i32.const 1))) (br 0)))
+        (call_indirect $s (type $t) (i32.const 0) (local.get 1) (local.get 2)))";
+
+/// One of each type that a component may have.
+fn types_beside(n: usize) -> String {
+    format!(
+        "(type $r{n} (record (field \"a\" u8) (field \"b\" (list string))))
+        (type $v{n} (variant (case \"a\" u64) (case \"b\" (tuple char f64)) (case \"c\")))
+        (type $f{n} (flags \"a\" \"b\"))
+        (type $e{n} (enum \"a\" \"b\"))
+        (type $o{n} (option $v{n}))
+        (type $w{n} (result $r{n} (error $e{n})))
+        (type $c{n} (func (param \"x\" $o{n}) (param \"y\" $f{n}) (result $w{n})))"
+    )
+}
+
+/// Without a process for each of them, so that there can be many: what the compile process does is the engine's alone.
+#[test]
+fn ten_thousand_flipped_bits_are_refused_or_still_a_component() {
+    const FLIPPED: usize = 10_000;
+    let types: String = (0..8).map(types_beside).collect();
+    let good = forge::plugin_with(forge::MANIFEST, FIELDS, &types);
+    let engine = engine::new(Allocation::OnDemand).expect("an engine");
+    let bits = good.len() * 8;
+    assert!(bits >= FLIPPED, "{bits} bits");
+    let compiles = |bit: usize| {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        check_component(&bytes).is_ok() && engine.precompile_component(&bytes).is_ok()
+    };
+    let half = |odd: usize| {
+        let places = (0..FLIPPED).filter(|place| place % 2 == odd);
+        let compiled = places.filter(|place| compiles(place * bits / FLIPPED));
+        compiled.count()
+    };
+    let compiled: usize = std::thread::scope(|scope| {
+        let halves = [0, 1].map(|odd| scope.spawn(move || half(odd)));
+        halves
+            .map(|half| half.join().expect("no panic"))
+            .iter()
+            .sum()
+    });
+    println!("{compiled} of {FLIPPED} are still components");
+    assert!((1..FLIPPED / 2).contains(&compiled), "{compiled}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

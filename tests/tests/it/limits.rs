@@ -97,6 +97,19 @@ async fn a_loop_ends_at_the_tick_that_is_its_last() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_call_of_the_host_is_counted_whatever_it_asks_for() {
+    let rig = Rig::of("").guest("hostile").open().await;
+    let asks = async |times: u64| {
+        let called = rig.call("hostile.ask_often", json!({ "times": times }));
+        let outcome = called.await.outcome;
+        outcome.result.expect("the time");
+        outcome.spent.host_calls
+    };
+    let without = asks(0).await;
+    assert_eq!(asks(1_000).await, without + 1_000);
+}
+
 /// An agent that calls `first` of `hostile`, waits for a person, and calls the same again once it goes on, in another host.
 async fn gone_on(
     limits: &str,

@@ -283,6 +283,7 @@ pub(super) fn finish(finished: &Finished) -> Vec<Attribute> {
     let more = [
         ("lazaret.spent.fuel", spent.fuel),
         ("lazaret.spent.memory_bytes", spent.memory_bytes),
+        ("lazaret.spent.host_calls", spent.host_calls),
         ("lazaret.spent.calls", spent.calls),
     ];
     let more = more.into_iter().filter(|(_, number)| *number > 0);
