@@ -41,6 +41,9 @@ pub struct Answer {
     pub endless: bool,
     /// Repeats it at this pace, one time in so many milliseconds.
     pub drips_ms: u64,
+    /// Is sent once the endless answer of another request goes on no more, and says why for `{endless}`: nobody takes more of
+    /// it and it `waits`, or nobody listens any longer and it has `ended`.
+    pub after_endless: bool,
     /// Puts all that it was sent into headers and body, in every spelling that it knows.
     pub reflect: bool,
     /// Each character of the body is one byte, so that it may be no text.
@@ -57,8 +60,12 @@ pub struct Answer {
 
 type Answers = Arc<Mutex<Vec<Answer>>>;
 type Seen = Arc<Mutex<Vec<(String, String)>>>;
+/// Why an endless answer goes on no more; nothing while it does.
+type Endless = watch::Sender<&'static str>;
 /// What the server and its connections share.
-type Shared = (Answers, Seen, watch::Receiver<bool>);
+type Shared = (Answers, Seen, watch::Receiver<bool>, Endless);
+/// As long as nobody takes any more of an endless answer, it waits.
+const WAITS: Duration = Duration::from_millis(300);
 
 /// A server; it ends when it is dropped.
 pub struct Server {
@@ -81,7 +88,8 @@ impl Server {
         let (arrival, arrived) = watch::channel(0);
         let answers = Answers::default();
         let open = watch::Sender::new(true);
-        let shared = (answers.clone(), seen.clone(), open.subscribe());
+        let endless = Endless::new("");
+        let shared = (answers.clone(), seen.clone(), open.subscribe(), endless);
         let accepting = tokio::spawn(accept(listener, shared, arrival));
         Self {
             port,
@@ -158,7 +166,7 @@ const ENDLESS_BYTES: usize = 16 << 10;
 
 async fn serve(
     mut stream: TcpStream,
-    (answers, seen, mut open): Shared,
+    (answers, seen, mut open, endless): Shared,
     arrival: &watch::Sender<usize>,
 ) -> std::io::Result<()> {
     // Pieces are sent as they are cut.
@@ -178,7 +186,16 @@ async fn serve(
     if !answer.raw.is_empty() {
         return stream.write_all(answer.raw.as_bytes()).await;
     }
-    let body = body_of(&answer)?;
+    let mut body = body_of(&answer)?;
+    if answer.after_endless {
+        let why = endless
+            .subscribe()
+            .wait_for(|why| !why.is_empty())
+            .await
+            .map(|why| *why);
+        let text = String::from_utf8_lossy(&body).replace("{endless}", why.unwrap_or_default());
+        body = text.into_bytes();
+    }
     let mut head = format!(
         "HTTP/1.1 {} Said\r\nconnection: close\r\n",
         answer.status.unwrap_or(200)
@@ -186,7 +203,6 @@ async fn serve(
     for (name, value) in &answer.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    let mut body = body;
     if answer.reflect {
         let (lines, text) = reflection(&asked, &brought);
         head.push_str(&lines);
@@ -210,7 +226,9 @@ async fn serve(
         stream.flush().await?;
     }
     if answer.endless {
-        return go_on(&mut stream, answer.drips_ms, &body).await;
+        let ended = go_on(&mut stream, (answer.drips_ms, &endless), &body).await;
+        endless.send_replace("ended");
+        return ended;
     }
     if answer.stall {
         // Until the client has gone.
@@ -234,7 +252,11 @@ fn answer_of(answers: &Answers, path: &str) -> Option<Answer> {
 
 /// Sends a body again and again until the client has had enough, which may be megabytes: only what drips is sent in small
 /// pieces.
-async fn go_on(stream: &mut TcpStream, drips_ms: u64, body: &[u8]) -> std::io::Result<()> {
+async fn go_on(
+    stream: &mut TcpStream,
+    (drips_ms, endless): (u64, &Endless),
+    body: &[u8],
+) -> std::io::Result<()> {
     let times = match drips_ms {
         0 => ENDLESS_BYTES.div_ceil(body.len().max(1)),
         _ => 1,
@@ -245,8 +267,20 @@ async fn go_on(stream: &mut TcpStream, drips_ms: u64, body: &[u8]) -> std::io::R
         if drips_ms > 0 {
             pace.tick().await;
         }
-        stream.write_all(&body).await?;
+        send(stream, &body, endless).await?;
         stream.flush().await?;
+    }
+}
+
+/// Sends a part of an endless answer, and tells where nobody takes it.
+async fn send(stream: &mut TcpStream, part: &[u8], endless: &Endless) -> std::io::Result<()> {
+    let mut sending = std::pin::pin!(stream.write_all(part));
+    match tokio::time::timeout(WAITS, &mut sending).await {
+        Ok(sent) => sent,
+        Err(_) => {
+            endless.send_replace("waits");
+            sending.await
+        }
     }
 }
 

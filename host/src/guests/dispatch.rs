@@ -39,7 +39,7 @@ use crate::rules::bounds::GuestBounds;
 use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, misfit_bits};
-use crate::rules::flow::handles::{Given, Naming, told_label};
+use crate::rules::flow::handles::{Given, Naming, is_withheld, told_label};
 use crate::rules::flow::part;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
@@ -442,6 +442,12 @@ async fn perform(
             trail,
         ),
         Err(error) => tell_fault(station, caller, &call, (error, &done.telling), &label),
+    };
+    let label = match &told {
+        // That there is no room says how large all is that is held.
+        Err(_) => label.join(caller.known.handles().all()),
+        Ok(Some(told)) if is_withheld(told) => label.join(caller.known.handles().all()),
+        Ok(_) => label,
     };
     let (result, told) = match told {
         Ok(None) => (result, None),

@@ -76,6 +76,7 @@ impl Within {
             return grant.clone();
         };
         let mut narrow = Grant::clone(grant);
+        narrow.plain_names = true;
         for mount in &mut narrow.mounts {
             let most = if mount.mount == *only {
                 Access::Create

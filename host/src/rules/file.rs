@@ -263,6 +263,7 @@ impl File {
         check_inside(path, &place, self.wish.access())?;
         if self.wish.access() > Access::Read {
             check_kept(path, &place.names)?;
+            check_plain(caller, path, &place.names)?;
             check_looking(caller, policy)?;
         }
         let rule = format!(
@@ -448,6 +449,19 @@ fn check_kept(path: &str, names: &[String]) -> Result<(), Denial> {
         true => Err(deny("kept", kept(path))),
         false => Ok(()),
     }
+}
+
+/// Whoever has leave for new files alone makes none that other programs look for by its name.
+fn check_plain(caller: &Caller, path: &str, names: &[String]) -> Result<(), Denial> {
+    let hidden = names.iter().any(|name| name.starts_with('.'));
+    if !caller.grant.plain_names || !hidden {
+        return Ok(());
+    }
+    let what = format!(
+        "`{}`: this call may make new files in a workspace, and none whose name begins with a dot",
+        shown(path)
+    );
+    Err(deny("flow_hidden", what))
 }
 
 /// How the name of a file begins that is written beside another one, whose place it takes.

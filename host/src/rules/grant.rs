@@ -484,6 +484,8 @@ pub struct Grant {
     pub secrets: Vec<SecretGrant>,
     /// Whether it sees its mounts through `wasi:filesystem` as well.
     pub wasi_files: bool,
+    /// Whether it makes no file whose name begins with a dot: to other programs that may mean something.
+    pub plain_names: bool,
 }
 
 #[cfg(test)]

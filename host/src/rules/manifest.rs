@@ -583,6 +583,7 @@ impl Declared {
                 .collect(),
             notes: granted.notes.min(wants.notes),
             wasi_files: granted.wasi_files,
+            plain_names: granted.plain_names,
             calls: granted
                 .calls
                 .iter()
@@ -765,6 +766,7 @@ mod tests {
             calls: vec![Pattern::try_from("*".to_owned()).unwrap()],
             secrets: vec![],
             wasi_files: true,
+            plain_names: false,
         };
         let modest = read(&[with("mounts", json!("read"))]).unwrap();
         let grant = modest.tools[0].narrow(&policy);

@@ -433,6 +433,7 @@ fn learned(
     {
         let said = Value::from(message.as_str());
         let _ = handles.hold_as(name, &said, &finished.label);
+        handles.show(name, told);
         let _ = handles.charge(fault_bits(tool), u32::MAX);
     }
     // What was turned down is no outcome, and what a script makes of all it read is none of a tool's.

@@ -10,7 +10,7 @@ use crate::guests::station::Station;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, fault_bits, fault_card, fault_in, fault_told};
-use crate::rules::flow::handles::{self, Fate, Made, Naming};
+use crate::rules::flow::handles::{self, Fate, Handles, Made, Naming};
 use crate::rules::flow::ledger::Behind;
 use crate::rules::flow::lines::Flows;
 use crate::rules::flow::pick;
@@ -63,10 +63,18 @@ pub(super) fn tell_fault(
         held.charge(bits, flows.bits)?;
     }
     let what = (&said, Made::OfHandles);
-    let known = caller.label.join(&call.held);
-    let label = (label, &known, &Touched::new());
+    let named = named(caller, call, &held, label);
+    let label = (label, &named, &Touched::new());
     let card = handles::card(flows, (&call.tool, &name), what, label);
+    held.show(&name, &card);
     Ok(Some(fault_card(card, &sentence)))
+}
+
+/// What a card names of what came of a call.
+fn named(caller: &Caller, call: &Call, held: &Handles, label: &Label) -> Label {
+    let given = call.wish.as_ref().map(|wish| held.named_in(wish));
+    let known = caller.label.join(&given.unwrap_or_default());
+    handles::named(call, &known, label)
 }
 
 /// A failure as whoever wished is told of it, where its words are held.
@@ -166,10 +174,11 @@ pub(super) fn tell(
                 true => Made::OfHandles,
                 false => Made::of(flows, &call.places, (label, &caller.label)),
             };
-            let known = caller.label.join(&call.held);
-            let label = (label, &known, &trail.records.touched);
-            let call = (&call.tool, name.as_str());
-            Ok(Some(handles::card(flows, call, (value, made), label)))
+            let named = named(caller, call, &held, label);
+            let label = (label, &named, &trail.records.touched);
+            let card = handles::card(flows, (&call.tool, &name), (value, made), label);
+            held.show(&name, &card);
+            Ok(Some(card))
         }
         Fate::Leaves(bits) => {
             leave(station, caller, &mut held, bits)?;

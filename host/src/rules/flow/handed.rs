@@ -41,7 +41,7 @@ pub fn adopting(call: &Call, caller: &Caller, classes: &Classes) -> Result<Point
         reason: format!(
             "this text comes from {}, and would count as your own words in this run: “{}”",
             caller.label.join(&call.held),
-            visible(text)
+            quoted(text)
         ),
         value: None,
         line: String::new(),
@@ -112,8 +112,28 @@ fn held<'a>(call: &'a Call, place: &str, value: &Value) -> Shown<'a> {
         0 => String::new(),
         more => format!(" and {more} characters more"),
     };
-    Shown::Text(format!("“{}”{more}", visible(&begins)))
+    Shown::Text(format!("“{}”{more}", quoted(&begins)))
 }
+
+/// A text on one line, in which nothing ends it, and no gap is wide enough to begin another line behind it: what follows in the
+/// question are our words.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    let mut gap = 0;
+    for c in visible(text).chars() {
+        gap = if c.is_whitespace() { gap + 1 } else { 0 };
+        match c {
+            _ if gap > GAP => {}
+            '\n' => quoted.push('↵'),
+            '“' | '”' => quoted.push('"'),
+            c => quoted.push(c),
+        }
+    }
+    quoted
+}
+
+/// Blanks and line ends in a row that are shown of what a handle holds.
+const GAP: usize = 2;
 
 /// The place of an argument, for people.
 pub(super) fn named(place: &str) -> String {

@@ -5,6 +5,7 @@
 //! judged with the handle's label. A handle belongs to one run, and its name stands in the record of its call.
 
 mod most;
+mod naming;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use most::over;
+pub use naming::named;
 
 use super::apart::fault_in;
 use super::leaves::{at, texts_at};
@@ -20,10 +22,9 @@ use super::lines::{Flows, Holding, Records};
 use super::plain;
 use super::records::{Tainted, Touched};
 use crate::rules::sanitise::Caps;
-use crate::rules::server;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
-use crate::words::label::{Label, Sort, Source};
+use crate::words::label::Label;
 use crate::words::limits::{HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, HANDLES_NAMED};
 
 /// The key by which a handle is told from a value.
@@ -43,6 +44,8 @@ const SCALARS: [&str; 2] = ["handle.count", "handle.scalar"];
 #[derive(Clone, Debug)]
 pub struct Handles {
     held: BTreeMap<String, Held>,
+    /// Everything that had influence on anything which it has held.
+    all: Label,
     /// So many there may be before another one is made.
     most: usize,
     /// The number of the last one.
@@ -71,12 +74,14 @@ pub struct Held {
     pub value: Arc<Value>,
     /// What influenced it.
     pub label: Label,
+    /// What of that whoever has the handle knows: what its card names.
+    pub named: Label,
     /// Whether it is a file that the user has attached: what it holds stands in no record.
     pub attached: bool,
 }
 
 impl Handles {
-    /// Holds a value, and names its handle.
+    /// Holds a value, and names its handle. [`Handles::show`] says what whoever is told of it knows.
     ///
     /// # Errors
     /// `OverBudget` past what a run may hold.
@@ -91,6 +96,19 @@ impl Handles {
         let name = format!("h{number}");
         self.hold_as(&name, value, label)?;
         Ok(name)
+    }
+
+    /// This card is what whoever wished has seen of what they hold.
+    pub fn show(&mut self, name: &str, card: &Value) {
+        if let Some(held) = self.held.get_mut(name) {
+            held.named = naming::on(card);
+        }
+    }
+
+    /// Everything that had influence on anything which it has held: how full it is says something of all of it.
+    #[must_use]
+    pub fn all(&self) -> &Label {
+        &self.all
     }
 
     /// Keeps a number each for so many calls that are made at once, and says the first. When all have ended,
@@ -138,9 +156,11 @@ impl Handles {
             return Err(over(HANDLES));
         }
         self.bytes = bytes;
+        self.all = self.all.join(label);
         let held = Held {
             value: Arc::new(value.clone()),
             label: label.clone(),
+            named: label.clone(),
             attached,
         };
         self.held.insert(name.to_owned(), held);
@@ -158,7 +178,9 @@ impl Handles {
         (told, label): (&Value, &Label),
     ) -> Result<()> {
         if let Some(name) = handle_in(told) {
-            return self.hold_as(name, outcome, label);
+            self.hold_as(name, outcome, label)?;
+            self.show(name, told);
+            return Ok(());
         }
         let given = (&given.value, given.places.as_slice());
         let bits = bits(tool, outcome, given).unwrap_or_default();
@@ -199,16 +221,26 @@ impl Handles {
     /// What the handles that stand in these arguments hold is under the influence of all this.
     #[must_use]
     pub fn label_in(&self, args: &Value) -> Label {
+        self.gather(args, |held| &held.label)
+    }
+
+    /// What the cards of the handles that stand in these arguments name.
+    #[must_use]
+    pub fn named_in(&self, args: &Value) -> Label {
+        self.gather(args, |held| &held.named)
+    }
+
+    fn gather(&self, args: &Value, of: fn(&Held) -> &Label) -> Label {
         if let Some(name) = handle_in(args) {
             let held = self.get(name).ok();
-            return held.map_or_else(Label::default, |held| held.label.clone());
+            return held.map_or_else(Label::default, |held| of(held).clone());
         }
         let inside: Vec<&Value> = match args {
             Value::Array(items) => items.iter().collect(),
             Value::Object(map) => map.values().collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
         };
-        let labels = inside.into_iter().map(|value| self.label_in(value));
+        let labels = inside.into_iter().map(|value| self.gather(value, of));
         labels.fold(Label::default(), |all, label| all.join(&label))
     }
 
@@ -458,19 +490,25 @@ pub fn fate(
 }
 
 /// What whoever is told `told` in place of an outcome is under the influence of by that: of a handle nothing, since
-/// it has not read what that holds; of a scalar, or of the kind of a failure, nothing but who may read it. That there was
-/// no room for an outcome says how large that is, and all others.
+/// it has not read what that holds; of a scalar, of the kind of a failure, or of a text that a person has made their own
+/// words, nothing but who may read it. That there was no room for an outcome says how large that is, and all others.
 #[must_use]
 pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
-    if told.get(WITHHELD).is_some() && handle_in(told).is_none() {
+    if is_withheld(told) {
         return label.clone();
     }
-    let is_scalar = SCALARS.contains(&tool) && handle_in(told).is_none();
-    if is_scalar || fault_in(told).is_some() {
+    let leaves = tool == ADOPT || SCALARS.contains(&tool);
+    if leaves && handle_in(told).is_none() || fault_in(told).is_some() {
         label.of_scalar()
     } else {
         Label::default()
     }
+}
+
+/// Whether it is that there was no room.
+#[must_use]
+pub fn is_withheld(told: &Value) -> bool {
+    told.get(WITHHELD).is_some() && handle_in(told).is_none()
 }
 
 /// What is told in place of the outcome of an effect for which there is no room: it has happened, and must not look as if it
@@ -507,47 +545,30 @@ const DATE_BITS: u32 = 22;
 
 /// What the holder sees. Of what was made of other handles, neither kind nor size: whoever wishes chooses what is
 /// made of them, and could have as much of what they hold spelled out by either, call by call. Nor of what a stranger may
-/// have told them to look for. `known` is what influenced them and what they gave; of the rest of the label, they see of
-/// which sort it is: which file or note it was, they may have let what is held choose.
+/// have told them to look for, nor where somebody whom it does not name had a hand in it: that may have been a handle.
 #[must_use]
 pub fn card(
     flows: &Flows,
     (tool, name): (&ToolName, &str),
     (outcome, made): (&Value, Made),
-    (label, known, touched): (&Label, &Label, &Touched),
+    (label, named, touched): (&Label, &Label, &Touched),
 ) -> Value {
+    let mut card = Map::new();
+    card.insert(KEY.to_owned(), json!(name));
+    card.insert("of".to_owned(), json!(tool.as_str()));
+    card.insert("label".to_owned(), json!(plain::sources(named)));
     if made != Made::Anew {
-        let label = &veiled(label, tool, known);
-        return json!({KEY: name, "of": tool.as_str(), "label": plain::sources(label)});
+        return Value::Object(card);
     }
-    let mut card = json!({
-        KEY: name, "of": tool.as_str(), "label": plain::sources(label),
-        "type": type_of(outcome), "bytes": size_of(outcome),
-    });
+    if named.covers(label) {
+        card.insert("type".to_owned(), json!(type_of(outcome)));
+        card.insert("bytes".to_owned(), json!(size_of(outcome)));
+    }
     let records = flows.about(tool).map(|said| &said.records);
-    if let Some(fields) = records.and_then(|records| trusted(flows, (records, touched), outcome))
-        && let Some(card) = card.as_object_mut()
-    {
+    if let Some(fields) = records.and_then(|records| trusted(flows, (records, touched), outcome)) {
         card.insert("fields".to_owned(), fields);
     }
-    card
-}
-
-/// A label with the sort alone of each source that is neither known nor the tool itself.
-fn veiled(label: &Label, tool: &ToolName, known: &Label) -> Label {
-    let own = [
-        Source::new(Sort::Tool, tool.as_str()),
-        server::source(tool.plugin()),
-    ];
-    let known = own
-        .into_iter()
-        .fold(known.clone(), |all, one| all.with(one));
-    let veil = |source: &Source| match known.covers(&Label::of(source.clone())) {
-        true => source.clone(),
-        false => Source::new(source.sort(), "*"),
-    };
-    let sources = label.sources().map(veil);
-    sources.fold(Label::default(), |label, source| label.with(source))
+    Value::Object(card)
 }
 
 /// What an outcome was made of.

@@ -18,9 +18,13 @@ use crate::rules::policy::Policy;
 use crate::words::id::{ToolName, shown};
 use crate::words::limits::{LEDGER_HEADINGS, POINTS};
 
-/// Headings of the records that a run has seen, by service and id.
+/// Headings of the records that a run has seen, by service and id, and how many there are. Ids that people take for one
+/// another stand together, each with what it is called: whoever writes a record may choose its id.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Headings(BTreeMap<(String, String), Heading>);
+pub(super) struct Headings {
+    all: BTreeMap<(String, String), Vec<(String, Heading)>>,
+    count: usize,
+}
 
 /// What is seen of a record at first sight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,9 @@ struct Heading {
     /// By which tool it was shown.
     tool: ToolName,
 }
+
+/// Headings of ids that look alike; others stay without.
+const ALIKE: usize = 4;
 
 impl Headings {
     /// A tool has shown a record. Past the bound, others stay without.
@@ -52,13 +59,28 @@ impl Headings {
         };
         let key = (tool.plugin().to_owned(), plain(&id));
         let says = !heading.title.is_empty() || !heading.author.is_empty();
-        if says && (self.0.len() < LEDGER_HEADINGS || self.0.contains_key(&key)) {
-            self.0.insert(key, heading);
+        if !says || self.count >= LEDGER_HEADINGS {
+            return;
+        }
+        let alike = self.all.entry(key).or_default();
+        let one = (id, heading);
+        if alike.len() < ALIKE && !alike.contains(&one) {
+            alike.push(one);
+            self.count += 1;
         }
     }
 
-    fn of(&self, service: &str, id: &str) -> Option<&Heading> {
-        self.0.get(&(service.to_owned(), plain(id)))
+    /// What is known of the record of that id; where there is none, of those whose ids look like it.
+    fn of(&self, service: &str, id: &str) -> Vec<&Heading> {
+        let alike = self.all.get(&(service.to_owned(), plain(id)));
+        let alike = || alike.into_iter().flatten();
+        let exact: Vec<&Heading> = alike()
+            .filter_map(|(one, heading)| (one == id).then_some(heading))
+            .collect();
+        match exact.is_empty() {
+            true => alike().map(|(_, heading)| heading).collect(),
+            false => exact,
+        }
     }
 }
 
@@ -68,13 +90,16 @@ pub fn headings(call: &Call, caller: &Caller, policy: &Policy) -> Vec<String> {
     let ledger = caller.known.ledger();
     let weigher = Weigher::of(call, (caller, policy), &ledger);
     let leaves = leaves(call.args.value(), &call.declared.input);
-    let told = leaves.iter().filter_map(|leaf| {
+    let told = leaves.iter().flat_map(|leaf| {
         let may = matches!(weigher.kind_of(&leaf.path), Some(Kind::Id | Kind::Value));
-        if !may || weigher.veils(&leaf.path) {
-            return None;
-        }
-        let heading = ledger.headings().of(call.tool.plugin(), &leaf.text)?;
-        Some(heading.told(&leaf.path, &leaf.text))
+        let known = match may && !weigher.veils(&leaf.path) {
+            true => ledger.headings().of(call.tool.plugin(), &leaf.text),
+            false => Vec::new(),
+        };
+        let told = known
+            .into_iter()
+            .map(|heading| heading.told(&leaf.path, &leaf.text));
+        told.collect::<Vec<String>>()
     });
     told.take(POINTS).collect()
 }

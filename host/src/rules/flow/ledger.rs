@@ -50,6 +50,9 @@ struct Met {
     read: Label,
     /// Whether it was seen where no stranger may have said what to look for.
     found: bool,
+    by: Author,
+    /// Two authors have used its id, of which one has chosen it for the sake of the other.
+    twice: bool,
 }
 
 /// What is behind an outcome.
@@ -181,6 +184,8 @@ impl Ledger {
         let (given, tainted) = (Given::of(args), Tainted::of(flows, behind.touched));
         let is_secret = flows.classes.is_secret(behind.all);
         let (mut full, mut own) = (false, false);
+        // What stands in the records that answer, and in those of them that are the user's.
+        let (mut said, mut mine_say) = (BTreeSet::new(), BTreeSet::new());
         for record in at(outcome, &records.at) {
             if !is_secret {
                 self.headings.saw(tool, records, record);
@@ -195,6 +200,12 @@ impl Ledger {
             let says = is_record(records, record) && given.is_answered(record);
             full |= says;
             own |= says && mine;
+            if says {
+                texts(record, &mut said);
+            }
+            if says && mine {
+                texts(record, &mut mine_say);
+            }
             self.saw_record(flows, (tool, &read, is_led), records, record);
         }
         for (argument, kind) in &records.asks {
@@ -202,8 +213,12 @@ impl Ledger {
             if !full || (kind.is_open() && !own) {
                 continue;
             }
-            for text in texts_at(args, argument) {
-                self.vouch((*kind, own), &text, tool);
+            let asked = texts_at(args, argument);
+            let answer = if kind.is_open() { &mine_say } else { &said };
+            // One answer to several questions is one to those that it names.
+            let named = |text: &&String| asked.len() == 1 || answer.contains(&plain(text));
+            for text in asked.iter().filter(named) {
+                self.vouch((*kind, own), text, tool);
             }
         }
     }
@@ -271,17 +286,18 @@ impl Ledger {
             })
             .collect();
         let id = first(record, &records.id);
+        let author = match foreign {
+            false => Author::Me,
+            true => first(record, &records.author).map_or(Author::Unknown, |author| {
+                Author::Other(Kind::Mail.normal(&author))
+            }),
+        };
         if led {
             self.saw_theirs(tool, records, record);
         } else if let Some(title) = first(record, &records.title)
             && self.typed.has_title(&title)
         {
-            let author = match foreign {
-                false => Author::Me,
-                true => first(record, &records.author).map_or(Author::Unknown, |author| {
-                    Author::Other(Kind::Mail.normal(&author))
-                }),
-            };
+            let author = author.clone();
             let mark = id.clone().unwrap_or_else(|| format!("{people:?}"));
             let which = (tool.plugin().to_owned(), mark);
             // Whoever names a record by its title names what the service calls it, too.
@@ -298,7 +314,14 @@ impl Ledger {
         {
             let met = self.people.entry((tool.plugin().to_owned(), id));
             let met = met.or_default();
+            met.twice |= met.by.is_another(&author);
+            if met.by == Author::Unknown {
+                met.by = author;
+            }
             met.people.extend(people);
+            if met.twice {
+                met.people.clear();
+            }
             met.read = met.read.join(read);
             met.found |= !led;
         }

@@ -40,7 +40,8 @@ impl Typed {
         if value.is_empty() || value.starts_with(is_quote) || value.ends_with(is_quote) {
             return false;
         }
-        let quoted = is_digits(value) || value.contains(char::is_whitespace);
+        let bare = value.trim_matches(|c| is_edge(c) || MARKS.contains(c));
+        let quoted = is_digits(bare) || value.contains(char::is_whitespace);
         let among = |texts: &[String], value: &str| {
             let found =
                 |text: &String| occurrences(text, value).any(|around| around.is_token(quoted));

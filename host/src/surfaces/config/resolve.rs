@@ -475,6 +475,7 @@ pub(super) fn grant(table: &GrantTable) -> Result<Grant> {
             .map(secrets::secret)
             .collect::<Result<_>>()?,
         wasi_files: table.wasi_files,
+        plain_names: false,
     })
 }
 

@@ -251,7 +251,8 @@ fn same_field(
     said
 }
 
-/// Asks for a page, and reads its first bytes only, after which it is through with it.
+/// Asks for a page, and reads its first bytes only, after which it is through with it; or asks for another one first, and
+/// says what it holds as well.
 #[tool(effect = "read-only", risk = "network_read")]
 fn peek(
     /// Where to.
@@ -259,6 +260,8 @@ fn peek(
     /// Milliseconds that it waits for the beginning.
     #[default(30_000)]
     patience_ms: u64,
+    /// The other page.
+    then: Option<String>,
 ) -> Result<String, Failure> {
     let options = RequestOptions::new();
     options
@@ -272,7 +275,15 @@ fn peek(
     let first = stream
         .blocking_read(8)
         .map_err(|error| Failure::new(format!("{error:?}")))?;
-    Ok(String::from_utf8_lossy(&first).into_owned())
+    let mut said = String::from_utf8_lossy(&first).into_owned();
+    if let Some(then) = then {
+        let made = request("GET", &then, &[]).map_err(Failure::new)?;
+        let answer = handle(made, None).and_then(|answer| wait(&answer));
+        let answer = answer.map_err(|code| Failure::new(format!("{code:?}")))?;
+        let (more, _) = read(&answer.consume().expect("the body is taken once"));
+        said.push_str(&String::from_utf8_lossy(&more));
+    }
+    Ok(said)
 }
 
 /// Asks for a page with a secret in a header, and looks for the secret in the answer and in all of its own memory, where its

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use super::Handles;
 use crate::words::error::{Code, Error};
+use crate::words::label::Label;
 use crate::words::limits::{HANDLE_BYTES, HANDLES};
 
 impl Default for Handles {
     fn default() -> Self {
         Self {
             held: BTreeMap::new(),
+            all: Label::default(),
             most: HANDLES,
             given: 0,
             last: 0,

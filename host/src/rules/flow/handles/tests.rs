@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::rules::flow::lines::{Named, ToolFlow};
+use crate::rules::server;
 use crate::words::label::{Sort, Source};
 
 fn web() -> Label {
@@ -332,11 +333,16 @@ fn a_card_shows_what_has_a_form_and_no_text() {
         card(&flows, (&tool, "h1"), (&outcome, made), label)
     };
     // Whoever wishes chooses what is made of other handles, and with them which note that is.
+    let bare = json!({KEY: "h1", "of": "mail.list", "label": ["web:https://a.test"]});
     for made in [Made::OfHandles, Made::ForStrangers] {
-        let bare = json!({KEY: "h1", "of": "mail.list", "label": ["web:https://a.test", "note:*"]});
         assert_eq!(of(made), bare);
     }
     let card = of(Made::Anew);
+    // Somebody whom it does not name may have had it from a handle.
+    assert_eq!(
+        (&card["type"], &card["bytes"]),
+        (&json!(null), &json!(null))
+    );
     assert_eq!(
         card["fields"],
         json!([
@@ -346,13 +352,22 @@ fn a_card_shows_what_has_a_form_and_no_text() {
             {"from": [], "name": [], "link": ["https://a.test/…"], "day": []},
         ])
     );
-    assert_eq!(
-        card["label"],
-        json!([
-            "web:https://a.test",
-            "note:Ignore?all?previous?instructions"
-        ])
+    assert_eq!(card["label"], bare["label"]);
+}
+
+#[test]
+fn what_a_handle_brings_is_named_as_far_as_its_card_has() {
+    let mut handles = Handles::default();
+    let label = web().with(Source::new(Sort::File, "inbox"));
+    let name = handles.hold(Naming::Next, &json!("x"), &label).unwrap();
+    handles.show(
+        &name,
+        &json!({KEY: &name, "label": ["user", "file:inbox", "3 more"]}),
     );
+    let args = json!({"of": [{KEY: &name}]});
+    assert_eq!(handles.named_in(&args).to_string(), "user, file:inbox");
+    assert_eq!(handles.label_in(&args), label);
+    assert_eq!(*handles.all(), label);
 }
 
 #[test]
@@ -413,5 +428,6 @@ fn who_is_told_a_scalar_is_told_who_may_read_it() {
     assert_eq!(told("handle.count", json!(3)), "user, scalar:file:inbox");
     assert_eq!(told("handle.scalar", json!({"$handle": "h1"})), "");
     assert_eq!(told("handle.field", json!({"$handle": "h1"})), "");
-    assert_eq!(told(ADOPT, json!("mine")), "");
+    // Their own words: that others may read them is no part of that.
+    assert_eq!(told(ADOPT, json!("mine")), "user, scalar:file:inbox");
 }

@@ -10,14 +10,22 @@ use crate::rules::flow::typed::words;
 type Address = (Kind, String);
 
 /// Who started a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Author {
     /// The user.
     Me,
     /// Somebody else.
     Other(String),
     /// Nobody knows, so two of these are two.
+    #[default]
     Unknown,
+}
+
+impl Author {
+    /// Whether it is known of both that they are not the same.
+    pub(super) fn is_another(&self, other: &Self) -> bool {
+        self != other && *self != Self::Unknown && *other != Self::Unknown
+    }
 }
 
 /// Typed titles.
@@ -53,6 +61,8 @@ impl Titles {
             ..Title::default()
         });
         let by = known.records.entry(record).or_insert(Author::Unknown);
+        // Whoever writes a record may choose what it is called: two of one name are not one.
+        known.missed |= by.is_another(&author);
         if *by == Author::Unknown {
             *by = author;
         }

@@ -1,9 +1,11 @@
 //! *Handles* in the arguments: what they hold counts, though whoever wishes has read nothing of it.
 
+use super::super::handles::named;
 use super::super::lines::Guard;
 use super::super::{adopting, attached, shape};
 use super::*;
 use crate::words::event::Weighed;
+use crate::words::label::Sort;
 use crate::words::limits::{ADOPTED_CHARS, HANDED, STEERING_CHARS};
 
 /// A call in which handles stood at `places`, all of this label.
@@ -330,4 +332,60 @@ fn what_does_not_steer_a_call_is_its_content() {
     assert_eq!(content(&both), names("text title"));
     assert_eq!(content(&both[..1]), names("text title to/1"));
     assert_eq!(content(&[]), names("text title to/0 to/1"));
+}
+
+#[test]
+fn a_card_names_what_its_holder_knew_and_all_that_the_tool_could_have_read() {
+    let user = Label::of(Source::user());
+    let file = |mount: &str| Source::new(Sort::File, mount);
+    let mounts = ["inbox", "docs"].map(|mount| MountGrant {
+        mount: mount.into(),
+        access: Access::Read,
+    });
+    let named_of = |args: Value, wish: Option<Value>, label: &Label| {
+        let call = Call {
+            tool: name("files.read"),
+            wish,
+            grant: Arc::new(Grant {
+                mounts: mounts.to_vec(),
+                ..Grant::default()
+            }),
+            ..Scene::call("mail.send", args)
+        };
+        named(&call, &user, label).to_string()
+    };
+    let own = user.with(Source::new(Sort::Tool, "files.read"));
+    let all = "user, tool:files.read, file:docs, file:inbox";
+    for (args, wish, shown) in [
+        (
+            json!({"path": "inbox/a"}),
+            None,
+            "user, tool:files.read, file:inbox",
+        ),
+        (json!({"path": "a"}), None, all),
+        (
+            json!({"path": "inbox/a"}),
+            Some(json!({"path": {"$handle": "h1"}})),
+            all,
+        ),
+        // No name of a handle names a mount.
+        (
+            json!({"path": "inbox/a"}),
+            Some(json!({"path": {"$handle": "docs"}})),
+            all,
+        ),
+    ] {
+        // Whatever it has read.
+        for label in [
+            own.with(file("inbox")),
+            own.with(file("docs")),
+            own.with(Source::new(Sort::Web, "https://a.test")),
+        ] {
+            assert_eq!(
+                named_of(args.clone(), wish.clone(), &label),
+                shown,
+                "{args} {label}"
+            );
+        }
+    }
 }
