@@ -101,8 +101,7 @@ async function filling(folder, call) {
   const seen = new Set();
   while (!over) {
     const { out } = await lazaret(folder, ["ask", "list", "--json"]);
-    for (const line of out.split("\n").filter(Boolean)) {
-      const { question, form, args } = JSON.parse(line);
+    for (const { question, form, args } of JSON.parse(out)) {
       if (!form || seen.has(question)) continue;
       seen.add(question);
       const { properties, required = [] } = args.inline.schema;

@@ -1,9 +1,9 @@
 //! Scrubbing: what must not be read by a model, a client or whoever opens the journal.
 //!
-//! In this order (U-25): known secrets disappear in every common encoding ([`known`]), host paths become virtual ones, and, only in
+//! In this order: known secrets disappear in every common encoding ([`known`]), host paths become virtual ones, and, only in
 //! what a model or client reads, so does what looks like a secret ([`guess`]). The first two hold for every exit; a guess may be
-//! wrong, and never changes what a script or another tool computes with. A secret may have a path in it, and what stands for a path
-//! may make one, so secrets are looked for before and after.
+//! wrong, and never changes what a script or another tool computes with. The plan has paths first (O-37, U-25); but a secret may have a
+//! path in it, and what stands for a path may make one, so secrets are looked for before and after.
 
 pub mod credentials;
 pub mod guess;

@@ -87,7 +87,7 @@ const DROP: &str = r#"{"calls":[{"tool":"mail.delete","args":{"id":"m2"}}]}"#;
 
 /// The question that waits.
 fn waiting(station: &Station) -> Value {
-    let mut all = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let mut all = station.run(&["ask", "list", "--json"]).ends(0).listed();
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)
 }
@@ -98,9 +98,8 @@ fn run_of(station: &Station) -> String {
         .command(&["ask", "list", "--json"])
         .output()
         .unwrap();
-    let told = String::from_utf8(told.stdout).unwrap();
-    let first: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
-    first["run"].as_str().unwrap().to_owned()
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    told[0]["run"].as_str().unwrap().to_owned()
 }
 
 /// Pasted below what the file has, the lines of one question end it; nobody vouches for the text of a letter.
@@ -171,7 +170,7 @@ fn a_confirmation_says_what_ends_it_and_a_run_names_its_question() {
     let two = r#"{"calls":[{"tool":"mail.delete","args":{"id":"m2"}},{"tool":"mail.delete","args":{"id":"m1"}}]}"#;
     let station = clerk(&[two, DONE], flow);
     ask(&station, 75);
-    let all = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let all = station.run(&["ask", "list", "--json"]).ends(0).listed();
     let run = run_of(&station);
     let each = |one: &Value| {
         format!(

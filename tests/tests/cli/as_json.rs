@@ -1,4 +1,5 @@
-//! `--json`, everywhere: whatever a command prints then is JSON, a value a line, and a person is told nothing beside it.
+//! `--json`, everywhere: whatever a command prints then is JSON, one document or an event a line, and a person is told
+//! nothing beside it.
 //! Commands that look and change nothing are in `help`; here are all others, each in a station of its own.
 
 use std::collections::BTreeSet;
@@ -69,6 +70,20 @@ const CHANGING: [Case; 34] = [
     (with_signature, &["plugin", "verify", "odd.wasm"], 0),
 ];
 
+/// Commands that list, and where they have something to list.
+const LISTS: [(Before, &[&str]); 10] = [
+    (waiting, &["ask", "list"]),
+    (counted, &["runs", "list"]),
+    (counted, &["runs", "verify", "--all"]),
+    (counted, &["sessions", "list"]),
+    (labels::station, &["labels", "list"]),
+    (labels::station, &["labels", "list", "--service", "desk"]),
+    (with_server, &["servers", "list"]),
+    (with_secret, &["secret", "list"]),
+    (Station::new, &["plugin", "list"]),
+    (Station::new, &["tools"]),
+];
+
 /// Commands that are not called here, and why.
 const APART: [(&str, &str); 6] = [
     ("completions", "a script of a shell: refused, below"),
@@ -100,7 +115,7 @@ fn waiting() -> Station {
 }
 
 fn question(station: &Station) -> String {
-    let listed = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let listed = station.run(&["ask", "list", "--json"]).ends(0).listed();
     let id = listed[0]["question"].as_str().expect("a name");
     id.to_owned()
 }
@@ -179,6 +194,24 @@ fn whatever_changes_something_says_so_as_json() {
         assert!(!ended.out.is_empty(), "{words:?} prints nothing: {ended}");
         ended.ends(status).says_only("");
     }
+}
+
+/// One document, whatever there is to list. Plugins and tools there are always.
+#[test]
+fn a_list_is_one_array_also_of_nothing() {
+    for (before, words) in LISTS {
+        let words = [words, &["--json"]].concat();
+        let some = before().run(&words).ends(0).says_only("").listed();
+        assert!(!some.is_empty(), "{words:?}");
+        let is_bundled = matches!(words.first(), Some(&("plugin" | "tools")));
+        if is_bundled || words.contains(&"desk") {
+            continue;
+        }
+        let none = Station::new().run(&words).ends(0).says_only("");
+        assert_eq!(none.out, "[]\n", "{words:?}");
+    }
+    let none = Station::new().run(&["tools", "no-such-word", "--json"]);
+    assert_eq!(none.ends(0).out, "[]\n");
 }
 
 #[test]

@@ -65,8 +65,12 @@ fn a_run_that_nobody_touched_is_intact() {
         .ends(0)
         .prints(&["intact [RUN] 6 records: every record is as it was written"]);
     let ended = station.run(&["runs", "verify", "--all", "--json"]).ends(0);
-    assert_eq!(ended.json()["state"], "intact");
-    assert_eq!(ended.json()["seq"], Value::Null);
+    assert_eq!(ended.listed().len(), 1);
+    assert_eq!(ended.json()[0]["state"], "intact");
+    assert_eq!(ended.json()[0]["seq"], Value::Null);
+    // Of one that is named there is no list.
+    let one = station.run(&["runs", "verify", "last", "--json"]).ends(0);
+    assert_eq!(one.json(), ended.json()[0]);
     let without = Station::new();
     verify(&without).ends(0).says_only("no runs yet");
     without.run(&["runs", "verify"]).ends(4);
@@ -182,7 +186,7 @@ fn every_change_of_a_record_is_found() {
             says,
         ]);
         let ended = station.run(&["runs", "verify", "--all", "--json"]).ends(1);
-        assert_eq!(ended.json()["seq"], *seq, "{change}: {ended}");
+        assert_eq!(ended.json()[0]["seq"], *seq, "{change}: {ended}");
     }
 }
 
@@ -318,7 +322,7 @@ fn questions_and_answers_are_decisions() {
     let station = Station::with("ask = [\"text.replace\"]");
     let script = "return await tools.text.replace({text: 'a', pattern: 'a', replacement: 'b'})";
     station.run(&["script", "-e", script]).ends(75);
-    let list = station.run(&["ask", "list", "--json"]).lines();
+    let list = station.run(&["ask", "list", "--json"]).listed();
     let id = list[0]["question"].as_str().unwrap();
     station.run(&["ask", "allow", id]).ends(0);
     station.run(&["runs", "resume"]).ends(0);
@@ -387,7 +391,7 @@ fn what_comes_from_elsewhere_is_marked_and_goes_nowhere() {
         .run(&["runs", "show", &run])
         .ends(0)
         .prints(&["(imported)"]);
-    let listed = other.run(&["runs", "list", "--json"]).ends(0).lines();
+    let listed = other.run(&["runs", "list", "--json"]).ends(0).listed();
     let imported: Vec<&Value> = listed.iter().map(|run| &run["imported"]).collect();
     assert_eq!(imported, [false, true]);
     // It is not what `last` means, asks nobody anything, and nothing of it goes on.

@@ -267,12 +267,15 @@ fn an_answer_with_a_schema_from_a_file_is_printed_as_json() {
             .to_string()
             .contains("fits this JSON Schema")
     );
-    station.write("n.json", "{\"type\": 7}");
-    let mut command = station.command(&["run", "count", "--answer-schema", "n.json"]);
-    station
-        .finish(command.env("STATION_KEY", KEY))
-        .ends(2)
-        .says(&["n.json"]);
+    let no_json = "the schema `n.json` is no JSON: expected ident at line 1 column 2";
+    for (schema, says) in [("{\"type\": 7}", "n.json"), ("no", no_json)] {
+        station.write("n.json", schema);
+        let mut command = station.command(&["run", "count", "--answer-schema", "n.json"]);
+        station
+            .finish(command.env("STATION_KEY", KEY))
+            .ends(2)
+            .says(&[says]);
+    }
 }
 
 #[test]

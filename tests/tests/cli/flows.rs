@@ -274,11 +274,7 @@ fn several_are_tried_at_once(station: &Station) {
     };
     let listed = ["runs", "list", "--json"];
     let output = station.command(&listed).output().unwrap().stdout;
-    let listed = String::from_utf8(output).unwrap();
-    let runs: Vec<Value> = listed
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let runs: Vec<Value> = serde_json::from_slice(&output).unwrap();
     let all: Vec<String> = runs
         .iter()
         .map(|run| show(run["run"].as_str().unwrap()))
@@ -327,7 +323,7 @@ fn an_answer_that_was_given_counts_again() {
     station.write("out/keep", "");
     let args = r#"{"path":"out/a.md","content":"x"}"#;
     station.run(&["call", "files.write", args]).ends(75);
-    let asked = station.run(&["ask", "list", "--json"]).lines();
+    let asked = station.run(&["ask", "list", "--json"]).listed();
     station
         .run(&["ask", "allow", asked[0]["question"].as_str().unwrap()])
         .ends(0);

@@ -157,7 +157,7 @@ fn a_form_that_a_client_is_asked_is_filled_elsewhere() {
     let mut client = Client::offering(&station, json!({"elicitation": {}}));
     let id = wish(&mut client);
     let asked = form(&mut client);
-    let waiting = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let waiting = station.run(&["ask", "list", "--json"]).ends(0).listed();
     let question = waiting[0]["question"].as_str().expect("an id");
     station
         .run(&["ask", "allow", question, "--with", "{\"name\": \"Bob\"}"])
@@ -189,7 +189,7 @@ fn a_client_that_cannot_ask_leaves_a_form_to_others() {
 fn waiting(station: &Station) -> Value {
     loop {
         let listed = station.run(&["ask", "list", "--json"]).ends(0);
-        if let Some(first) = listed.lines().first() {
+        if let Some(first) = listed.listed().first() {
             return first.clone();
         }
     }

@@ -148,7 +148,7 @@ fn what_was_typed_before_a_question_was_shown_answers_nothing() {
 fn who_answers_after_somebody_else_goes_on_with_what_was_said_first() {
     let station = Station::with(POLICY);
     let elsewhere = || {
-        let asked = station.run(&["ask", "list", "--json"]).lines();
+        let asked = station.run(&["ask", "list", "--json"]).listed();
         let question = asked[0]["question"].as_str().unwrap();
         station.run(&["ask", "deny", question]).ends(0);
     };

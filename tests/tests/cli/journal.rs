@@ -65,7 +65,7 @@ fn runs_are_listed_newest_first() {
     );
     let one = station
         .run(&["runs", "list", "--limit", "1", "--json"])
-        .lines();
+        .listed();
     assert_eq!(one.len(), 1);
     assert_eq!(one[0]["started"]["subject"], "files.remove");
     assert_eq!(one[0]["stopped"]["code"], "bad_args");
@@ -82,7 +82,7 @@ fn runs_are_listed_by_what_is_asked_for() {
     let list = |arguments: &[&str]| -> Vec<String> {
         let listed = station.run(&[&["runs", "list", "--json"], arguments].concat());
         let subject = |run: &Value| run["started"]["subject"].as_str().unwrap().to_owned();
-        listed.ends(0).lines().iter().map(subject).collect()
+        listed.ends(0).listed().iter().map(subject).collect()
     };
     assert_eq!(list(&["--status", "done"]), ["text.count"]);
     assert_eq!(list(&["--status", "failed"]), ["text.nope"]);
@@ -378,7 +378,7 @@ fn a_journal_that_may_only_be_read_any_more_is_a_clean_stop() {
         assert!(!station.workspace().join("a").exists());
     }
     // Once it can be written again, nothing is missing.
-    let listed = station.run(&["runs", "list", "--json"]).ends(0).lines();
+    let listed = station.run(&["runs", "list", "--json"]).ends(0).listed();
     assert_eq!(listed.len(), 1);
     station.run(&["runs", "verify", "--all"]).ends(0);
     call(&station).ends(0);
@@ -440,7 +440,7 @@ fn what_can_be_read_of_a_damaged_journal_is_copied() {
     let found = station
         .run(&["runs", "list", "--limit", "100", "--json"])
         .ends(0)
-        .lines();
+        .listed();
     assert_eq!(found.len(), kept.len() + 1);
     // A second damaged one is not written over the first.
     let again = station.run(&["runs", "repair", "--replace"]);
@@ -481,7 +481,7 @@ fn a_run_that_lost_its_end_does_not_go_on_after_a_repair() {
         .run(&["runs", "show", &run])
         .prints(&["the journal was repaired"]);
     // What waits was left whole, and goes on.
-    let asked = station.run(&["ask", "list", "--json"]).lines();
+    let asked = station.run(&["ask", "list", "--json"]).listed();
     let question = asked[0]["question"].as_str().unwrap();
     station.run(&["ask", "allow", question]).ends(0);
     station.run(&["runs", "resume", "last"]).ends(0);
@@ -546,7 +546,7 @@ fn twenty_processes_share_a_journal() {
     }
     let runs = station
         .run(&["runs", "list", "--limit", "100", "--json"])
-        .lines();
+        .listed();
     assert_eq!(runs.len(), 20);
     for run in runs {
         assert_eq!(run["stopped"]["end"], "done", "{run}");

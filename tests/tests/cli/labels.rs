@@ -61,7 +61,7 @@ fn what_others_influenced_is_listed_and_taken_for_ones_own() {
     let station = station();
     let listed = station.run(&["labels", "list"]).ends(0);
     listed.prints(&["out/a.md", "desk: 2 records", "file:inbox"]);
-    let lines = station.run(&["labels", "list", "--json"]).ends(0).lines();
+    let lines = station.run(&["labels", "list", "--json"]).ends(0).listed();
     let service = lines
         .iter()
         .find(|line| line["service"] == "desk")
@@ -199,7 +199,7 @@ fn what_is_not_there_is_said_and_nothing_is_cleared_by_accident() {
         station
             .run(&["labels", "list", "--json"])
             .ends(0)
-            .lines()
+            .listed()
             .len(),
         2
     );

@@ -165,7 +165,7 @@ fn a_client_goes_on_with_runs_of_clients_alone() {
     station
         .run(&["call", "files.write", &line().to_string()])
         .ends(75);
-    let waiting = station.run(&["ask", "list", "--json"]).lines();
+    let waiting = station.run(&["ask", "list", "--json"]).listed();
     station
         .run(&["ask", "allow", waiting[0]["question"].as_str().unwrap()])
         .ends(0);
@@ -173,11 +173,10 @@ fn a_client_goes_on_with_runs_of_clients_alone() {
         .command(&["runs", "list", "--json"])
         .output()
         .unwrap();
-    let first: Value =
-        serde_json::from_slice(listed.stdout.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    let listed: Vec<Value> = serde_json::from_slice(&listed.stdout).unwrap();
     let mut client = Client::start(&station);
     for run in [
-        first["run"].clone(),
+        listed[0]["run"].clone(),
         json!("20260101-000000-00000000"),
         json!("../x"),
         json!(""),
@@ -369,14 +368,13 @@ fn what_has_to_be_confirmed_the_clients_user_confirms() {
     }
     assert!(!is_there());
     // Two calls may begin in one millisecond, and which of them is the last nobody can say.
-    let lines = |args: &[&str]| -> Vec<Value> {
-        let said = station.command(args).output().expect("it runs").stdout;
-        let lines = serde_json::Deserializer::from_slice(&said).into_iter();
-        lines.map(|line| line.expect("JSON")).collect()
-    };
-    let runs = lines(&["runs", "list", "--json"]);
+    let said = |args: &[&str]| station.command(args).output().expect("it runs").stdout;
+    let runs: Vec<Value> =
+        serde_json::from_slice(&said(&["runs", "list", "--json"])).expect("JSON");
     let confirmed = runs.iter().filter(|run| {
-        let records = lines(&["runs", "show", run["run"].as_str().unwrap(), "--json"]);
+        let records = said(&["runs", "show", run["run"].as_str().unwrap(), "--json"]);
+        let records = serde_json::Deserializer::from_slice(&records).into_iter();
+        let records: Vec<Value> = records.map(|record| record.expect("JSON")).collect();
         let rule = records[1]["verdict"]["rule"].as_str();
         rule.unwrap().ends_with("; confirmed by the client")
     });

@@ -101,7 +101,7 @@ fn a_piped_call_goes_on_after_an_answer_and_its_label_stays() {
         .ends(ASKED)
         .says(&["chosen under the influence of a client or a pipe (nobody typed it here): "]);
     let waiting = station.run(&["ask", "list", "--json"]).json();
-    let question = waiting["question"].as_str().unwrap();
+    let question = waiting[0]["question"].as_str().unwrap();
     station.run(&["ask", "allow", question]).ends(0);
     let ended = station.run(&["runs", "resume", "--json"]);
     assert!(

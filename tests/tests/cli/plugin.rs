@@ -76,6 +76,14 @@ fn a_tool_that_asks_first_is_shown_as_one() {
 }
 
 #[test]
+fn a_tool_is_listed_with_its_first_sentence() {
+    Station::new()
+        .run(&["tools", "files.read"])
+        .ends(0)
+        .prints(&["or by lines (`first_line`, `lines`).\n"]);
+}
+
+#[test]
 fn an_installed_one_is_inspected_by_name() {
     Station::new()
         .run(&["plugin", "inspect", "web"])

@@ -37,7 +37,7 @@ fn has(station: &Station, name: &str) -> bool {
 }
 
 fn waiting(station: &Station) -> Vec<Value> {
-    station.run(&["ask", "list", "--json"]).ends(0).lines()
+    station.run(&["ask", "list", "--json"]).ends(0).listed()
 }
 
 fn id(waiting: &Value) -> String {

@@ -45,7 +45,7 @@ fn asked() -> Station {
 
 fn answered(answer: &str) -> Station {
     let station = asked();
-    let waiting = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let waiting = station.run(&["ask", "list", "--json"]).ends(0).listed();
     let id = waiting[0]["question"].as_str().unwrap();
     station.run(&["ask", answer, id]).ends(0);
     station.run(&["runs", "resume"]);
@@ -248,7 +248,7 @@ fn a_run_goes_on_from_one_of_its_turns_as_another() {
         station
             .run(&["runs", "list", "--json"])
             .ends(0)
-            .lines()
+            .listed()
             .len(),
         2
     );
@@ -288,7 +288,7 @@ fn a_run_of_a_session_is_told_of_those_before_it_again() {
     };
     say(&["My colour is blue."]).ends(0);
     say(&["How many words is it?"]).ends(75);
-    let asked = station.run(&["ask", "list", "--json"]).lines();
+    let asked = station.run(&["ask", "list", "--json"]).listed();
     let question = asked[0]["question"].as_str().unwrap().to_owned();
     station.run(&["ask", "allow", &question]).ends(0);
     station
@@ -359,7 +359,7 @@ fn a_question_names_the_file_and_goes_the_same_way_without_it() {
     let notes = station.write("notes.txt", "gesehen über Nacht");
     let run = ["run", "How many words?", "--attach", "notes.txt"];
     station.run(&run).ends(75);
-    let asked = station.run(&["ask", "list", "--json"]).lines();
+    let asked = station.run(&["ask", "list", "--json"]).listed();
     let question = &asked[0];
     let told = question.to_string();
     assert!(
@@ -406,7 +406,7 @@ fn a_file_that_steers_a_call_steers_it_again() {
         ]);
         if let Some(answer) = answer {
             ran.ends(75);
-            let asked = station.run(&["ask", "list", "--json"]).lines();
+            let asked = station.run(&["ask", "list", "--json"]).listed();
             let question = asked[0]["question"].as_str().unwrap().to_owned();
             station.run(&["ask", answer, &question]).ends(0);
             station.run(&["runs", "resume", "last"]).ends(0);

@@ -423,7 +423,7 @@ fn a_script_that_goes_on_does_not_ask_the_server_twice() {
     let mut went_on = station.run(&["script", "-e", script, "--json"]).ends(75);
     // The server is told something, and another tool is asked about: one life for each question.
     while went_on.status == 75 {
-        let waiting: Vec<Value> = station.run(&["ask", "list", "--json"]).ends(0).lines();
+        let waiting: Vec<Value> = station.run(&["ask", "list", "--json"]).ends(0).listed();
         let id = waiting[0]["question"].as_str().unwrap();
         station.run(&["ask", "allow", id]).ends(0);
         went_on = station.run(&["runs", "resume", "--json"]);
@@ -447,7 +447,7 @@ fn a_form_of_a_server_is_filled_by_another_process() {
     let how = how.unwrap().unwrap();
     assert!(how.contains("answer it while the call waits"), "{how}");
     let question = found("the call asks", || {
-        let listed = station.run(&["ask", "list", "--json"]).ends(0).lines();
+        let listed = station.run(&["ask", "list", "--json"]).ends(0).listed();
         assert!(call.try_wait().unwrap().is_none(), "the call waits");
         listed.into_iter().next()
     });
@@ -466,7 +466,7 @@ fn a_form_of_a_server_is_filled_by_another_process() {
         .run(&["ask", "allow", id, "--with", "{\"name\": \"Ada\"}"])
         .ends(0);
     station.wait(call).ends(0).prints(&["accept", "Ada"]);
-    let left = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let left = station.run(&["ask", "list", "--json"]).ends(0).listed();
     assert!(left.is_empty(), "{left:?}");
     goes_the_same_way(&station);
 }

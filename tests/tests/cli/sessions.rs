@@ -41,7 +41,9 @@ fn a_person_goes_on_with_what_was_said() {
             "2 [RUN] done a Which one?"
         ]
     );
-    let lines = station.run(&["sessions", "show", "work", "--json"]).lines();
+    let lines = station
+        .run(&["sessions", "show", "work", "--json"])
+        .listed();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[1]["started"]["session"]["place"], 1);
     assert_eq!(lines[1]["state"], "done");

@@ -86,7 +86,7 @@ fn nothing_that_reads_records_shows_what_has_become_a_secret() {
         "a",
     ];
     station.run(&named).ends(75);
-    let asked = station.run(&["ask", "list", "--json"]).lines()[0]["question"].clone();
+    let asked = station.run(&["ask", "list", "--json"]).listed()[0]["question"].clone();
     let asked = asked.as_str().expect("a name");
     let reads = reads(&session, &user, asked);
     let holds = |read: &&Vec<String>| told(&station, read).to_string().contains(CANARY);

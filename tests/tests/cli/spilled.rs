@@ -112,7 +112,7 @@ fn no_question_shows_a_secret() {
     nowhere("a call that waits", &asked.to_string());
     let listed = station.run(&["ask", "list", "--json"]).ends(0);
     nowhere("a list of questions", &listed.to_string());
-    let id = listed.lines()[0]["question"].clone();
+    let id = listed.json()[0]["question"].clone();
     let id = id.as_str().expect("a name");
     for read in [
         &["ask", "list"][..],

@@ -308,6 +308,12 @@ impl Ended {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self}"))
     }
 
+    /// What a list has: one document.
+    #[track_caller]
+    pub fn listed(&self) -> Vec<Value> {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+
     #[track_caller]
     pub fn lines(&self) -> Vec<Value> {
         let line = |line: &str| {

@@ -37,6 +37,28 @@ fn the_tree_is_tidy() {
     assert!(findings.is_empty(), "\n{}", rule::report(findings));
 }
 
+/// The README's number is a rough one, and may be a twentieth off.
+#[test]
+fn as_many_mutants_are_written_down_as_the_readme_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lists = std::fs::read_dir(root.join("mutants")).expect("a folder");
+    let texts = lists.map(|list| std::fs::read_to_string(list.expect("a file").path()));
+    let mut written = 0;
+    for text in texts {
+        let list: toml::Table = toml::from_str(&text.expect("a text")).expect("a list");
+        for entry in list["mutant"].as_array().expect("entries") {
+            written += entry["about"].as_array().expect("one or more").len();
+        }
+    }
+    let readme = std::fs::read_to_string(root.join("../README.md")).expect("the README");
+    let (_, said) = readme.split_once("breaks some ").expect("a number");
+    let said: usize = said.split(' ').next().unwrap().parse().expect("a number");
+    assert!(
+        written.abs_diff(said) * 20 <= written,
+        "{written} are written down, and not some {said}"
+    );
+}
+
 /// Everything that can be said about one file alone.
 fn check(source: &Source) -> Vec<Finding> {
     let mut findings = lines::check(source);

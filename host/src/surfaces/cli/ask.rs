@@ -147,9 +147,7 @@ async fn meant(host: &Host, start: &str) -> Result<String> {
 async fn list(host: &Host, scene: &Scene) -> Result<u8> {
     let waiting = host.questions().await?;
     if scene.json {
-        for waiting in &waiting {
-            print::compact(&listed::question(waiting));
-        }
+        print::list(waiting.iter().map(listed::question));
         return Ok(0);
     }
     let now = host.journal().clock().now_ms();

@@ -195,15 +195,15 @@ pub(super) async fn verify(scene: &Scene, run: Option<&String>) -> Result<u8> {
         Some(run) => vec![audit.verify(&audit.journal().find(run).await?).await?],
         None => audit.verify_all().await?,
     };
-    for finding in &found {
-        if scene.json {
-            print::compact(&of(finding));
-        } else {
-            print::line(line_of_finding(finding));
+    if scene.json && run.is_none() {
+        print::list(found.iter().map(of));
+    } else {
+        for finding in &found {
+            say(scene, finding);
         }
-    }
-    if found.is_empty() && !scene.quiet {
-        print::note("no runs yet");
+        if found.is_empty() && !scene.quiet {
+            print::note("no runs yet");
+        }
     }
     let all_intact = found.iter().all(|finding| finding.state == State::Intact);
     Ok(if all_intact {
@@ -211,6 +211,14 @@ pub(super) async fn verify(scene: &Scene, run: Option<&String>) -> Result<u8> {
     } else {
         Code::Corrupt.exit_status()
     })
+}
+
+fn say(scene: &Scene, finding: &Finding) {
+    if scene.json {
+        print::compact(&of(finding));
+    } else {
+        print::line(line_of_finding(finding));
+    }
 }
 
 fn of(finding: &Finding) -> serde_json::Value {
@@ -290,10 +298,6 @@ pub(super) async fn export(
 pub(super) async fn import(scene: &Scene, file: &Path) -> Result<u8> {
     let bytes = named::read(file, "the exported run", EXPORT_BYTES)?;
     let finding = open(scene)?.import(&bytes).await?;
-    if scene.json {
-        print::compact(&of(&finding));
-    } else {
-        print::line(line_of_finding(&finding));
-    }
+    say(scene, &finding);
     Ok(0)
 }

@@ -105,7 +105,7 @@ impl Shown<'_> {
             (None, None, _) => self.all(labels)?,
         };
         if self.scene.json {
-            rows.iter().for_each(|row| print::compact(&row.json));
+            print::list(rows.into_iter().map(|row| row.json));
             return Ok(0);
         }
         if rows.is_empty() {

@@ -107,7 +107,7 @@ async fn list(scene: &Scene) -> Result<u8> {
             }))
             .chain(servers)
             .collect();
-        print::value(&all.into(), true);
+        print::list(all);
         return Ok(0);
     }
     let servers = host.catalog().servers().iter().map(served);

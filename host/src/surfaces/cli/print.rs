@@ -73,6 +73,11 @@ pub(super) fn compact(value: &impl Serialize) {
     line(inert_json(serde_json::to_string(value).unwrap_or_default()));
 }
 
+/// What a command lists, for programs: one array, also where there is nothing.
+pub(super) fn list<T: Serialize>(all: impl IntoIterator<Item = T>) {
+    compact(&all.into_iter().collect::<Vec<T>>());
+}
+
 /// What a program gets of a command that failed as a whole.
 #[derive(Serialize)]
 struct Failed<'a> {

@@ -223,14 +223,12 @@ async fn list(journal: &Journal, scene: &Scene, (chosen, limit): (&Chosen, usize
     let (looked_at, now) = (runs.len(), journal.clock().now_ms());
     let runs = chosen.of(runs, (limit, now));
     if scene.json {
-        for (first, last, provenance) in &runs {
+        print::list(runs.iter().map(|(first, last, provenance)| {
             let stopped = matches!(last.event, Event::Stopped(_)).then_some(last);
             let (state, imported) = (state(last).0, *provenance != Provenance::Here);
-            print::compact(
-                &json!({"run": first.run, "state": state, "imported": imported,
-                "started": first, "stopped": stopped}),
-            );
-        }
+            json!({"run": first.run, "state": state, "imported": imported,
+                "started": first, "stopped": stopped})
+        }));
         return Ok(0);
     }
     let rows: Vec<Vec<String>> = runs

@@ -157,7 +157,7 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
         let own = variables.iter().map(
             |(name, variable)| json!({"name": name, "backend": "variable", "variable": variable}),
         );
-        print::value(&names.iter().map(each).chain(own).collect(), true);
+        print::list(names.iter().map(each).chain(own));
         return Ok(0);
     }
     let place = setup.vault.place();

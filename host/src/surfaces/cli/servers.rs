@@ -149,7 +149,7 @@ fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
         ]);
     }
     if scene.json {
-        print::value(&all.into(), true);
+        print::list(all);
     } else if rows.is_empty() {
         print::note("no MCP server is configured: write `[mcp.NAME]` with its `command` or `url`");
     } else {

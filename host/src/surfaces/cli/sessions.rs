@@ -46,15 +46,13 @@ impl Sessions {
 }
 
 async fn list(journal: &Journal, scene: &Scene) -> Result<u8> {
-    let mut rows = Vec::new();
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
     for begun in journal.sessions(RUNS_LISTED).await? {
         let mut user = begun.session.user().to_owned();
         let mut name = begun.session.name().to_owned();
         journal.cleaning(|with| [&mut user, &mut name].into_iter().for_each(with.text));
         if scene.json {
-            print::compact(
-                &json!({"session": name, "user": user, "runs": begun.runs, "at": begun.at}),
-            );
+            all.push(json!({"session": name, "user": user, "runs": begun.runs, "at": begun.at}));
             continue;
         }
         let runs = usize::try_from(begun.runs).unwrap_or(usize::MAX);
@@ -65,10 +63,13 @@ async fn list(journal: &Journal, scene: &Scene) -> Result<u8> {
             faint(if user == LOCAL { "" } else { &user }),
         ]);
     }
-    if rows.is_empty() && !scene.json && !scene.quiet {
-        print::note("no sessions yet");
-    }
-    if !rows.is_empty() {
+    if scene.json {
+        print::list(all);
+    } else if rows.is_empty() {
+        if !scene.quiet {
+            print::note("no sessions yet");
+        }
+    } else {
         print::line(table(&rows).trim_end());
     }
     Ok(0)
@@ -81,7 +82,7 @@ async fn show(journal: &Journal, scene: &Scene, session: &Session) -> Result<u8>
             Error::not_found(session.to_string()).hint("`lazaret sessions list` shows them")
         );
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
     for run in runs.into_iter().take(SESSION_RUNS) {
         let records = journal.records(&run).await?;
         let (Some(first), Some(last)) = (records.first(), records.last()) else {
@@ -94,7 +95,7 @@ async fn show(journal: &Journal, scene: &Scene, session: &Session) -> Result<u8>
         let (word, painted) = state(last);
         let place = started.session.as_ref().map_or(0, |session| session.place);
         if scene.json {
-            print::compact(&json!({"place": place, "run": run, "state": word, "started": first}));
+            all.push(json!({"place": place, "run": run, "state": word, "started": first}));
             continue;
         }
         rows.push(vec![
@@ -105,7 +106,9 @@ async fn show(journal: &Journal, scene: &Scene, session: &Session) -> Result<u8>
             short(&started.goal),
         ]);
     }
-    if !rows.is_empty() {
+    if scene.json {
+        print::list(all);
+    } else if !rows.is_empty() {
         print::line(table(&rows).trim_end());
     }
     Ok(0)

@@ -127,8 +127,33 @@ fn may_hold(host: &Host) -> bool {
     told.iter().any(|tool| tool.name.plugin() == PLUGIN)
 }
 
+/// How much is told of what a tool does.
+const FIRST_CHARS: usize = 120;
+
+/// The first sentence of a description where that fits, and otherwise what does. A sentence goes on over the ends of lines.
+fn first(description: &str) -> String {
+    let paragraph = description.trim_start().split("\n\n").next();
+    let mut words = paragraph.unwrap_or_default().split_whitespace().peekable();
+    let mut line = String::new();
+    while let Some(word) = words.next() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        // Not after `e.g.`.
+        let begins = |next: &&str| next.starts_with(char::is_uppercase);
+        if word.ends_with('.') && words.peek().is_some_and(begins) {
+            break;
+        }
+    }
+    if line.chars().count() <= FIRST_CHARS {
+        return foreign(&line);
+    }
+    let cut: String = line.chars().take(FIRST_CHARS).collect();
+    foreign(&format!("{}…", cut.trim_end()))
+}
+
 fn row(tool: &Tool) -> Vec<String> {
-    let first = tool.declared.description.lines().next().unwrap_or_default();
     let risk = match tool.declared.risk {
         Risk::ReadOnly => faint("looks"),
         Risk::NetworkRead => faint("looks outside"),
@@ -145,7 +170,7 @@ fn row(tool: &Tool) -> Vec<String> {
         (false, true) => format!("{risk}{}", faint(", to be confirmed")),
         (false, false) => risk,
     };
-    vec![strong(&tool.name), asks, foreign(first)]
+    vec![strong(&tool.name), asks, first(&declared.description)]
 }
 
 fn described(tool: &Tool) -> Value {
@@ -172,5 +197,30 @@ fn told(host: &Host, tools: &[&Arc<Tool>], (shape, scene): (Shape, &Scene)) {
             faint("left out, since a model may not call them here"),
             foreign(&left.join(", "))
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_told_of_by_the_first_sentence_of_its_description() {
+        for (description, told) in [
+            (
+                "Reads by lines (`first`,\n`lines`).\n\nAll of it.",
+                "Reads by lines (`first`, `lines`).",
+            ),
+            ("\n  Counts lines.  It is\nshown.", "Counts lines."),
+            ("Counts, e.g. lines. Shows it.", "Counts, e.g. lines."),
+            ("Without a full stop\n\nNext", "Without a full stop"),
+            ("Hides \u{202e}.", "Hides \\u{202e}."),
+            ("", ""),
+        ] {
+            assert_eq!(first(description), told);
+        }
+        let fits = "é".repeat(FIRST_CHARS);
+        assert_eq!(first(&fits), fits);
+        assert_eq!(first(&format!("{fits}é.")), format!("{fits}…"));
     }
 }

@@ -122,7 +122,10 @@ pub fn schema(path: &Path) -> Result<Value> {
     let bytes = named::read(path, "the schema", CONFIG_BYTES)?;
     let text = String::from_utf8(bytes);
     let text = text.map_err(|_| Error::bad_input(format!("`{shown}` is no UTF-8 text")))?;
-    let schema = json::parse(&text).map_err(|why| Error::bad_input(format!("`{shown}`: {why}")))?;
+    let schema = json::parse(&text).map_err(|why| {
+        let what = format!("the schema `{shown}` is no JSON: {why}");
+        Error::bad_input(what).hint("write a JSON Schema into it, such as `{\"type\": \"string\"}`")
+    })?;
     checked(schema, &format!("`{shown}`"))
 }
 
