@@ -277,8 +277,11 @@ impl Server {
             let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
         }
         self.check_parts().await?;
-        let start = Duration::from_millis(self.terms.bounds.start_ms).min(deadline.rest());
-        let opening = Link::open((&self.terms, &self.around), &self.challenged, start);
+        let start_ms = self.terms.bounds.start_ms;
+        let rest = Duration::from_millis(start_ms).min(deadline.rest());
+        // What was said of it, and not what is left of that by now.
+        let limit = (rest, start_ms.min(deadline.ms()));
+        let opening = Link::open((&self.terms, &self.around), &self.challenged, limit);
         match opening.await {
             Ok(link) => {
                 let link = Arc::new(link);

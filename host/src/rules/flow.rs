@@ -43,11 +43,11 @@ use super::call::Call;
 use super::caller::Caller;
 use super::grant::{Access, Destination, Grant, MountGrant};
 use super::inbound::looks_like;
-use super::manifest::EffectClass;
+use super::manifest::{Declared, EffectClass};
 use super::policy::Policy;
 use super::{deny, file, server};
 use crate::words::event::{Denial, Weighed};
-use crate::words::id::{QuestionId, is_hidden, shown};
+use crate::words::id::{QuestionId, ToolName, is_hidden, shown};
 use crate::words::label::Label;
 use crate::words::limits::{POINTS, STEERING_CHARS, STEERING_VALUES};
 
@@ -256,11 +256,16 @@ fn reaches_out(call: &Call) -> bool {
     outside || !call.grant.fetch.is_empty() || !call.grant.calls.is_empty()
 }
 
-/// What is said of a tool: by policy, or by the manifest of a plugin that policy trusts.
+/// What is said of the tool of a call.
 fn about(call: &Call, flows: &Flows) -> ToolFlow {
-    let proposed = &call.declared.flow;
-    let mut said = flows.about(&call.tool).cloned().unwrap_or_default();
-    if !trusts(flows, call) {
+    holds(flows, &call.tool, &call.declared)
+}
+
+/// What is said of a tool: by policy, or by the manifest of a plugin that policy trusts.
+fn holds(flows: &Flows, tool: &ToolName, declared: &Declared) -> ToolFlow {
+    let proposed = &declared.flow;
+    let mut said = flows.about(tool).cloned().unwrap_or_default();
+    if !is_trusted(flows, tool, declared) {
         return said;
     }
     if said.steering.is_empty() && said.content.is_empty() {
@@ -282,7 +287,11 @@ pub fn is_idle(call: &Call, flows: &Flows) -> bool {
 }
 
 fn trusts(flows: &Flows, call: &Call) -> bool {
-    !call.declared.outside && flows.classes.trusted_plugins.contains(call.tool.plugin())
+    is_trusted(flows, &call.tool, &call.declared)
+}
+
+fn is_trusted(flows: &Flows, tool: &ToolName, declared: &Declared) -> bool {
+    !declared.outside && flows.classes.trusted_plugins.contains(tool.plugin())
 }
 
 /// Where private content goes by the values of a call: a record that nobody has named counts for all of them.

@@ -21,6 +21,7 @@ pub mod mcp;
 pub mod mcp_asks;
 pub mod mcp_login;
 pub mod mcp_server;
+mod model;
 pub mod names;
 pub mod pace;
 pub mod profile;

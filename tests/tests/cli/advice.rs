@@ -63,7 +63,7 @@ fn no_line_is_proposed_that_vouches_for_what_a_letter_names() {
             .run(&["policy", "suggest", "last"])
             .ends(0)
             .prints(&[
-                "# \"billing@evil.test\",  # record ",
+                "#   \"billing@evil.test\",  # record ",
                 "wished under the influence of file:mail",
             ]);
         let active = |line: &&str| !line.trim_start().starts_with('#');

@@ -53,7 +53,7 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
     wrong(
         "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\nkey = \"canary\"\n",
         &[
-            "there is no key `key` here",
+            "line 5, column 1: there is no key `key` here",
             "hint: did you mean `key_env`?",
         ],
     );
@@ -80,6 +80,74 @@ fn wrong_types_are_refused() {
         "[mounts.docs]\n",
         &["line 1", "the key `path` is missing here"],
     );
+}
+
+/// How a model's table is read follows from its provider, and what is wrong in it is said where it stands all the same.
+#[test]
+fn what_is_wrong_in_a_model_is_said_where_it_stands() {
+    let model = |more: &str| format!("block = []\n[models.m]\nprovider = \"openai\"\n{more}");
+    for (more, says) in [
+        (
+            "model = \"m\"\nurl = 3\n",
+            "line 5, column 7: `models.m.url`: a text in quotes is expected here, and this is the number `3`",
+        ),
+        (
+            "model = \"m\"\nurl = \"https://a.test/\"\nprice = { input = \"x\", output = 1 }\n",
+            "line 6, column 19: `models.m.price.input`: a number is expected here, and this is the text \"x\"",
+        ),
+        (
+            "model = \"m\"\n",
+            "line 2, column 1: `models.m`: the key `url` is missing here",
+        ),
+        (
+            "script = \"s\"\n",
+            "line 4, column 1: there is no key `script` here",
+        ),
+    ] {
+        wrong(&model(more), &[says]);
+    }
+    wrong(
+        "[models]\nm = 3\n",
+        &["line 2, column 5: `models.m`: a table is expected here, and this is the number `3`"],
+    );
+}
+
+/// A key that somebody has written in the place of its variable's name is said to be none, and shown nowhere.
+#[test]
+fn a_key_in_the_place_of_a_variables_name_is_not_shown() {
+    const KEY: &str = "sk-abc123456789abcdefghij";
+    let model = format!(
+        "[models.m]\nprovider = \"openai\"\nurl = \"https://a.test/v1\"\nmodel = \"x\"\nkey_env = \"{KEY}\"\n"
+    );
+    let header = format!("headers = {{ authorization = {{ env = \"{KEY}\" }} }}\n");
+    for (text, says) in [
+        (
+            model,
+            "line 5, column 11: `models.m.key_env`: `key_env` is the name of a variable, not the key\nhint: write a name such as",
+        ),
+        (
+            format!("[traces]\nendpoint = \"https://a.test/\"\n{header}"),
+            "`env` is the name of a variable, not the key",
+        ),
+        (
+            format!("[mcp.m]\nurl = \"https://a.test/\"\n{header}"),
+            "`env` is the name of a variable, not the key",
+        ),
+        (
+            format!("[mcp.m]\ncommand = [\"x\"]\nenv = {{ TOKEN = {{ env = \"{KEY}\" }} }}\n"),
+            "a variable is a text, or `{ env = \"VARIABLE\" }`",
+        ),
+    ] {
+        let station = Station::new();
+        station.write("lazaret.toml", text);
+        for command in [
+            &["policy", "check"][..],
+            &["policy", "trust"],
+            &["run", "hi"],
+        ] {
+            station.run(command).ends(2).says(&[says]).never(KEY);
+        }
+    }
 }
 
 #[test]

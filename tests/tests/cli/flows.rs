@@ -342,7 +342,7 @@ fn a_watched_run_suggests_its_lines() {
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     // Somebody else named the path: it stands there to be read, and vouches for nothing.
     let ended = ended.prints(&[
-        "  # \"out/from-letter.md\",",
+        "\n# and for these only if you know them\n#   \"out/from-letter.md\",  # record ",
         "file:inbox may have written",
         "# in [flow], which is there already, add to `vouch`:\n",
     ]);

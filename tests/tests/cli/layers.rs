@@ -393,4 +393,21 @@ fn a_key_that_is_not_there_is_not_found() {
         .ends(4)
         .says(&["did you mean `limits`?"]);
     station.run(&["config", "show", "agents.a"]).ends(4);
+    let known = Station::with(
+        "[models.local]\nprovider = \"openai\"\nurl = \"https://a.test/v1\"\nmodel = \"m\"\n",
+    );
+    for (key, meant) in [
+        ("models.lcoal", "models.local"),
+        ("models.local.ulr", "models.local.url"),
+        ("limits.feul", "limits.fuel"),
+        ("limts.fuel", "limits.fuel"),
+    ] {
+        let hint = format!("hint: did you mean `{meant}`?");
+        known.run(&["config", "show", key]).ends(4).says(&[&hint]);
+    }
+    // What is like it in no more than its letters was not meant.
+    known
+        .run(&["config", "show", "models.nosuch"])
+        .ends(4)
+        .says(&["hint: `lazaret config show` lists all"]);
 }

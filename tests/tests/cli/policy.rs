@@ -339,8 +339,16 @@ path = "all/mail"
 path = "all/mail"
 [mounts.unused]
 path = "in"
+workspace = true
+quota_mib = 3
+max_file_mib = 4
+[mounts.small]
+path = "small"
+access = "write"
+quota_mib = 3
+max_file_mib = 4
 [grants."files.*"]
-mounts = { all = "write", mail = "read", twin = "read" }
+mounts = { all = "write", mail = "read", twin = "read", small = "write" }
 [grants."files.read"]
 mounts = { all = "read" }
 [grants."notes.*"]
@@ -356,10 +364,15 @@ mode = "off"
 browse = "witness"
 release = ["web.post"]
 vouch = ["x", "x"]
+common = ["name", "mail", "name"]
 [flow.classes]
 "mcp:none" = { integrity = "trusted", secrecy = "public" }
-[flow.tools."web.get_json".records]
-vouches = { value = "mail" }
+[flow.tools."web.get_json"]
+reply = "url"
+accepts = "private"
+records = { vouches = { value = "mail" } }
+[flow.tools."text.count"]
+accepts = "private"
 [agents.a]
 tools = ["web.get_json", "web.*"]
 [[permissions]]
@@ -381,6 +394,14 @@ const IDLE_SAYS: &[&str] = &[
     "[flow] `release = [\"web.post\"]` is about nothing but tools that `block` names",
     "[agents.a] `tools`: `web.get_json` is in `web.*` already",
     "[flow] `vouch` has `x` twice",
+    "[flow] `common` has `name` twice",
+    "[agents.a] has no model, so each of its runs fails\nhint: write `models = [\"NAME\"]` there",
+    "[mounts.unused] `workspace` counts for nothing beside `access = \"read\"`: nothing is written there",
+    "[mounts.unused] `quota_mib` counts for nothing",
+    "[mounts.unused] `max_file_mib` counts for nothing",
+    "[mounts.small] `max_file_mib = 4` counts for nothing beside `quota_mib = 3`: no run writes that much there",
+    "[flow.tools.\"web.get_json\"] `reply` counts for nothing: `web.get_json` changes and sends nothing",
+    "[flow.tools.\"text.count\"] `accepts` counts for nothing",
     "`confirmed = [\"files.write\"]` is about no tool that asks to be confirmed",
     "[mounts.unused] is granted to no tool",
     "[mounts.all] holds the folder of [mounts.mail]: what is read there may be anybody's, no more than `read` is given there",
@@ -391,7 +412,8 @@ const IDLE_SAYS: &[&str] = &[
     "[flow.classes] `mcp:none` is about no MCP server that there is",
     "`value` is of kind `mail`, which vouches where the user has started the record, and nothing says who has",
     "what it fetches from `https://a.test` anybody may have written and everybody may read, so it vouches for nothing",
-    "hint: if none but you and yours read there: [flow.classes] \"web:https://a.test\" =",
+    "hint: if none but you and yours read there: [flow.classes] \"web:https://a.test\" = { integrity = \"untrusted\", secrecy = \"private\" }; \
+     what a tool's code reads there it then sends only where its call names it, or with `accepts = \"private\"`",
     "[grants.\"files.read\"] grants `read` in mount `all`, where [grants.\"files.*\"] in [HERE]/lazaret.toml grants `write`",
     "[grants.\"notes.get\"] grants `read` of notes, where [grants.\"notes.*\"]",
     "[grants.\"web.get_json\"] grants `GET|HEAD https://a.test/x`, which its own line `GET|HEAD https://a.test/` covers",
@@ -403,7 +425,7 @@ const IDLE_SAYS: &[&str] = &[
 #[test]
 fn lines_that_do_nothing_are_pointed_at() {
     let station = Station::with(IDLE);
-    for folder in ["all/mail", "in"] {
+    for folder in ["all/mail", "in", "small"] {
         station.write(&format!("{folder}/keep"), "");
     }
     station.run(&["policy", "check"]).ends(0).says(IDLE_SAYS);
@@ -419,6 +441,121 @@ fn lines_that_do_nothing_are_pointed_at() {
     Station::with("[grants.\"text.*\"]\n")
         .run(&["policy", "check", "--strict"])
         .ends(0);
+}
+
+/// The same keys where they count are worth no word.
+#[test]
+fn lines_that_do_something_are_not_pointed_at() {
+    let station = Station::with(
+        r#"
+[mounts.out]
+path = "out"
+access = "write"
+workspace = true
+quota_mib = 4
+max_file_mib = 3
+[grants."files.*"]
+mounts = { out = "write" }
+[grants."web.get_json"]
+fetch = ["https://a.test/"]
+[flow]
+common = ["name", "mail"]
+[flow.tools."web.get_json"]
+accepts = "private"
+[flow.tools."web.post"]
+steering = { url = "url" }
+reply = "url"
+accepts = "private"
+[agents.a]
+models = ["m"]
+[agents.b]
+models = ["balanced"]
+[tiers]
+balanced = ["m"]
+[models.m]
+provider = "scripted"
+script = "said.jsonl"
+"#,
+    );
+    station.write("out/keep", "");
+    station.write("said.jsonl", "");
+    station.run(&["policy", "check"]).ends(0).says_only("");
+    // An agent that names none asks those of the tier.
+    let config = station.read("lazaret.toml");
+    let config = config.replace("models = [\"balanced\"]", "");
+    station.write("lazaret.toml", config);
+    station.trust();
+    station.run(&["policy", "check"]).ends(0).says_only("");
+}
+
+/// One line for a secret, or for calls, says it; another one that is narrower says nothing more.
+#[test]
+fn secrets_and_calls_that_are_granted_twice_are_pointed_at() {
+    let check = |lines: &str| {
+        let station = Station::new();
+        station.write("lazaret.toml", lines);
+        station.run(&["policy", "check"]).ends(0)
+    };
+    let secret = |to: &str, header: &str| {
+        format!("{{ name = \"github\", to = \"https://{to}/\", header = \"{header}\" }}")
+    };
+    let grant = |tools: &str, secrets: &[String]| {
+        format!("[grants.\"{tools}\"]\nsecrets = [{}]\n", secrets.join(", "))
+    };
+    let x = secret("x.test", "authorization");
+    let below = secret("x.test/a", "authorization");
+    check(&grant("web.get_page", &[x.clone(), x.clone()])).says(&[
+        "[grants.\"web.get_page\"] grants the secret `github` for `https://x.test/` twice, as its own line before does\nhint: one of",
+    ]);
+    check(&grant("web.get_page", &[below.clone(), x.clone()])).says(&[
+        "grants the secret `github` for `https://x.test/a/`, which its own line for `https://x.test/` covers\nhint: leave the narrower",
+    ]);
+    let apart = [
+        x.clone(),
+        secret("x.test/a", "x-key"),
+        secret("y.test", "authorization"),
+    ];
+    check(&grant("web.get_page", &apart))
+        .never("twice")
+        .never("covers");
+    let wide = grant("web.*", std::slice::from_ref(&x));
+    let same = grant("web.get_page", std::slice::from_ref(&x));
+    check(&format!("{wide}{same}")).says(&[
+        "[grants.\"web.get_page\"] grants the secret `github` for `https://x.test/`, as [grants.\"web.*\"] in",
+    ]);
+    check(&format!("{wide}{}", grant("web.get_page", &[below]))).says(&[
+        "grants the secret `github` for `https://x.test/a/`, which the line for `https://x.test/` of [grants.\"web.*\"]",
+    ]);
+    let calls = |tools: &str, calls: &str| format!("[grants.\"{tools}\"]\ncalls = [{calls}]\n");
+    check(&calls("text.count", "\"web.*\", \"web.post\""))
+        .says(&["[grants.\"text.count\"] `calls`: `web.post` is in `web.*` already"]);
+    let same = calls("text.*", "\"web.post\"") + &calls("text.count", "\"web.post\"");
+    check(&same)
+        .says(&["[grants.\"text.count\"] grants calls of `web.post`, as [grants.\"text.*\"] in"]);
+    let wider = calls("text.*", "\"web.*\"") + &calls("text.count", "\"web.post\"");
+    check(&wider).says(&[
+        "[grants.\"text.count\"] grants calls of `web.post`, which `web.*` of [grants.\"text.*\"]",
+    ]);
+    let other = calls("text.*", "\"web.get_page\"") + &calls("text.count", "\"web.post\"");
+    check(&other).never("covers").never(", as [grants");
+}
+
+/// Files for a component that knows nothing of files change nothing.
+#[test]
+fn files_for_a_component_that_looks_for_none_are_pointed_at() {
+    let says = "[grants.\"text.count\"] says `wasi_files = true`, and no tool of it looks for files through `wasi:filesystem`";
+    Station::with("[grants.\"text.count\"]\nwasi_files = true\n")
+        .run(&["policy", "check"])
+        .ends(0)
+        .says(&[says]);
+    let station = Station::with(&format!(
+        "[plugins]\nhostile = {:?}\n[grants.\"hostile.*\"]\nwasi_files = true\n",
+        hostile()
+    ));
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .never("wasi_files");
 }
 
 /// What is said of records and lets nobody know, or everybody vouch.

@@ -220,11 +220,18 @@ fn what_is_another_file_than_was_trusted_is_not_started_to_look_at_it() {
     station.run(&["servers", "check", "mail"]).ends(0);
     assert_eq!(starts(), 2);
     station.write("server.sh", script("# other\n"));
-    let ended = station.run(&["servers", "check", "mail"]).ends(1);
+    let ended = station.run(&["servers", "check", "mail"]).ends(3);
     ended.says(&[
-        "server.sh`, which `command` of the server `mail` names, is not what it was when you trusted it",
+        "error: the server `mail` is not started: what its `command` names is not what it was when you trusted it: `[HERE]/server.sh`",
         "hint: look at what changed, then run `lazaret servers trust mail`",
+        "hint: to read its tools before they are trusted, run `lazaret servers forget mail`, then `check` it again",
     ]);
+    let told = station.run(&["servers", "check", "mail", "--json"]).ends(3);
+    assert_eq!(
+        told.json()["error"]["code"],
+        "AUTHORIZATION_ERROR",
+        "{told}"
+    );
     let looked = station.run(&["doctor"]);
     assert!(
         looked
@@ -236,6 +243,76 @@ fn what_is_another_file_than_was_trusted_is_not_started_to_look_at_it() {
     station.run(&["servers", "trust", "mail"]).ends(0);
     station.run(&["servers", "check", "mail"]).ends(0);
     assert_eq!(starts(), 4);
+    // One that nobody trusts any more is looked at as if for the first time.
+    station.write("server.sh", script("# another\n"));
+    station.run(&["servers", "check", "mail"]).ends(3);
+    station.run(&["servers", "forget", "mail"]).ends(0);
+    let ended = station.run(&["servers", "check", "mail"]).ends(0);
+    ended.prints(&["mail.add"]);
+    assert_eq!(starts(), 5);
+}
+
+/// What `allow` and `block` leave out is not counted among what is offered.
+#[test]
+fn what_is_offered_of_a_server_is_counted_without_what_is_blocked() {
+    let station = station("good", "allow = [\"add\", \"echo\"]\nblock = [\"echo\"]");
+    let trusted = station.run(&["servers", "trust", "mail"]).ends(0);
+    trusted.prints(&["trusted 1 of 14 tools of `mail` may be offered"]);
+    let listed = station.run(&["servers", "list"]).ends(0);
+    listed.prints(&["1 of 14 tools"]);
+    let told = station.run(&["servers", "list", "--json"]).ends(0).json();
+    assert_eq!(
+        (&told[0]["tools"], &told[0]["offered"]),
+        (&json!(14), &json!(1))
+    );
+}
+
+/// How long it may take is said as it is configured, and of which server.
+#[test]
+fn a_server_that_hangs_says_how_long_it_was_waited_for() {
+    let station = station("silent", "[mcp.mail.limits]\nstart_timeout_ms = 700");
+    station.run(&["servers", "trust", "mail"]).ends(124).says(&[
+        "the start of the server `mail` did not end within 700 ms",
+        "hint: `start_timeout_ms` in `[mcp.mail.limits]` says how long it may take",
+    ]);
+}
+
+/// A name that blocks nothing is as good as none, and that is said as soon as it is known.
+#[test]
+fn a_blocked_name_that_a_server_does_not_have_is_said() {
+    let lines = "block = [\"ad\", \"echo\"]\nallow = [\"add\", \"zzz\"]";
+    let station = station("good", lines);
+    let check = || station.run(&["policy", "check"]).ends(0);
+    check().never("is about no tool");
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    check()
+        .says(&[
+            "[mcp.mail] `block = [\"ad\"]` is about no tool that the server has, so it blocks nothing\nhint: did you mean `add`?",
+            "[mcp.mail] `allow = [\"zzz\"]` is about no tool that the server has\nhint: `lazaret servers check mail` shows",
+        ])
+        .never("`block = [\"echo\"]`")
+        .never("`allow = [\"add\"]`");
+}
+
+/// A server whose program is not there would be found out by its first call.
+#[test]
+fn a_program_of_a_server_that_is_not_there_is_said() {
+    let check = |program: &str| {
+        let station = Station::new();
+        station.write("server.sh", "exit 1\n");
+        station.write(
+            "lazaret.toml",
+            format!("[mcp.mail]\ncommand = [{program:?}]\n"),
+        );
+        station.run(&["policy", "check"]).ends(0)
+    };
+    check("./nosuch.sh")
+        .says(&["[mcp.mail] command: there is no file `./nosuch.sh`\nhint: write the path"]);
+    check("no-such-program-here")
+        .says(&["[mcp.mail] command: no program `no-such-program-here` is found in `PATH`"]);
+    for there in ["./server.sh", "/bin/sh", "sh"] {
+        check(there).never("[mcp.mail] command");
+    }
 }
 
 /// A line about a tool that the server does not have counts for nothing, and that is said as soon as it is known.

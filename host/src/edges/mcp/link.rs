@@ -63,24 +63,26 @@ impl Offers {
 }
 
 impl Link {
-    /// Starts a server, or connects to it, and asks what it offers, in so much time.
+    /// Starts a server, or connects to it, and asks what it offers, in so much time, which is said to be so many
+    /// milliseconds.
     ///
     /// # Errors
     /// `FetchFailed`, `TooSlow`.
     pub(super) async fn open(
         (terms, around): (&Terms, &Around),
         challenged: &Challenged,
-        limit: Duration,
+        (limit, limit_ms): (Duration, u64),
     ) -> Result<Self> {
         let ending = Arc::new(Ending::default());
         let ear = Ear::new(terms, &around.known);
         let opening = Self::begin((terms, around), ear, (ending.clone(), challenged));
         let opened = tokio::time::timeout(limit, opening).await;
         let opened = opened.unwrap_or_else(|_| {
-            let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-            let what = format!("the start of the server `{}`", terms.name);
-            Err(Error::too_slow(&what, ms)
-                .hint("`start_timeout_ms` of `[mcp.NAME]` says how long it may take"))
+            let name = &terms.name;
+            let what = format!("the start of the server `{name}`");
+            Err(Error::too_slow(&what, limit_ms).hint(format!(
+                "`start_timeout_ms` in `[mcp.{name}.limits]` says how long it may take"
+            )))
         });
         if let Err(error) = &opened {
             ending.end(error.message());

@@ -131,7 +131,8 @@ impl Suggestion {
     ) {
         let Some(declared) = about(&call.tool) else {
             if !call.judged.weighed.is_empty() {
-                self.left.insert(format!("`{}` is no tool here", call.tool));
+                self.left
+                    .insert(format!("`{}`, because it is no tool here", call.tool));
             }
             return;
         };
@@ -140,15 +141,15 @@ impl Suggestion {
         }
         if call.refused {
             let what = format!(
-                "record {}: the call of `{}` was refused",
-                call.seq, call.tool
+                "the call of `{}` in record {}, because it was refused",
+                call.tool, call.seq
             );
             self.left.insert(what);
             return;
         }
         if declared.effect == EffectClass::Destructive {
             let what = format!(
-                "`{}` takes something away for good: it is asked about",
+                "`{}`, because it takes something away for good: it is asked about",
                 call.tool
             );
             self.left.insert(what);
@@ -156,14 +157,17 @@ impl Suggestion {
         }
         let Content::Inline(args) = &call.judged.content else {
             let what = format!(
-                "record {}: the arguments of `{}` were not kept",
-                call.seq, call.tool
+                "the call of `{}` in record {}, because its arguments were not kept",
+                call.tool, call.seq
             );
             self.left.insert(what);
             return;
         };
         if has_handle(args) {
-            let what = format!("record {}: `{}` was given handles", call.seq, call.tool);
+            let what = format!(
+                "the call of `{}` in record {}, because it was given handles",
+                call.tool, call.seq
+            );
             self.left.insert(what);
             return;
         }
@@ -191,7 +195,7 @@ impl Suggestion {
         place: &str,
         text: &str,
     ) -> Option<Kind> {
-        let known = || flows.about(&call.tool).cloned().unwrap_or_default();
+        let known = || super::holds(flows, &call.tool, declared);
         let entry = self.tools.entry(call.tool.clone());
         let (said, why) = entry.or_insert_with(|| (known(), BTreeSet::new()));
         if let Some((_, kind)) = said
@@ -261,7 +265,7 @@ impl Suggestion {
         );
         if leaf.text.chars().any(is_hidden) {
             self.left.insert(format!(
-                "{used} has hidden characters: {}",
+                "{used}, because it has hidden characters: {}",
                 shown(&leaf.text)
             ));
             return;
@@ -347,15 +351,45 @@ impl Suggestion {
         self.left.iter().map(String::as_str)
     }
 
-    fn vouch_lines(&self, doubtful: bool) -> String {
-        let mark = if doubtful { "# " } else { "" };
+    /// Values, each behind a mark, and where it was used.
+    fn vouch_lines(&self, doubtful: bool, mark: &str) -> String {
         let values = self.vouch.iter();
         let values = values.filter(|(_, used)| used.doubtful == doubtful);
         let line = |(value, used): (&String, &Used)| {
             let why: Vec<&str> = used.why.iter().map(String::as_str).collect();
-            format!("  {mark}{},  # {}\n", quoted(value), why.join("; "))
+            format!("{mark}{},  # {}\n", quoted(value), why.join("; "))
         };
         values.map(line).collect()
+    }
+
+    /// The values, as a list or as what is added to one that is there.
+    fn vouching(&self, is_there: bool) -> String {
+        if self.vouch.is_empty() {
+            return String::new();
+        }
+        if !is_there {
+            let (active, doubtful) = (
+                self.vouch_lines(false, "  "),
+                self.vouch_lines(true, "  # "),
+            );
+            return format!(
+                "[flow]\n# only you can answer for these\nvouch = [\n{active}{doubtful}]\n"
+            );
+        }
+        let (active, doubtful) = (
+            self.vouch_lines(false, "#   "),
+            self.vouch_lines(true, "#   "),
+        );
+        let mut text = "# in [flow], which is there already, add to `vouch`:\n".to_owned();
+        if !active.is_empty() {
+            text.push_str(&format!("# only you can answer for these\n{active}"));
+        }
+        if !doubtful.is_empty() {
+            text.push_str(&format!(
+                "# and for these only if you know them\n{doubtful}"
+            ));
+        }
+        text
     }
 
     /// The lines, with where each came from. A file has each table once: what goes into one that `is_there` is a comment
@@ -363,30 +397,25 @@ impl Suggestion {
     #[must_use]
     pub fn to_toml(&self, is_there: impl Fn(&str) -> bool) -> String {
         let mut text = String::new();
-        for what in &self.left {
-            text.push_str(&format!("# nothing is proposed: {what}\n"));
-        }
         if !self.is_empty() {
             text.push_str(HEAD);
         }
-        if !self.vouch.is_empty() {
-            let (active, doubtful) = (self.vouch_lines(false), self.vouch_lines(true));
-            let values =
-                format!("# only you can answer for these\nvouch = [\n{active}{doubtful}]\n");
-            text.push_str(&match is_there("[flow]") {
-                true => beside("[flow]", "add to `vouch`", &values),
-                false => format!("[flow]\n{values}"),
-            });
-        }
+        text.push_str(&self.vouching(is_there("[flow]")));
         for (tool, (said, why)) in &self.tools {
             text.push('\n');
             why.iter()
                 .for_each(|why| text.push_str(&format!("# {why}\n")));
             let (head, lines) = (format!("[flow.tools.\"{tool}\"]"), table(tool, said));
             text.push_str(&match is_there(&head) {
-                true => beside(&head, "write this in its place", &lines),
+                true => beside(&head, &lines),
                 false => lines,
             });
+        }
+        if !self.is_empty() && !self.left.is_empty() {
+            text.push('\n');
+        }
+        for what in &self.left {
+            text.push_str(&format!("# nothing is proposed for {what}\n"));
         }
         text
     }
@@ -396,10 +425,10 @@ impl Suggestion {
 const HEAD: &str = "# to be merged with what your file has: it has each table once\n";
 
 /// Lines for a table that is there, each in a comment.
-fn beside(head: &str, what: &str, lines: &str) -> String {
+fn beside(head: &str, lines: &str) -> String {
     let lines = lines.lines().map(|line| format!("# {line}\n"));
     let lines: String = lines.collect();
-    format!("# in {head}, which is there already, {what}:\n{lines}")
+    format!("# in {head}, which is there already, write this in its place:\n{lines}")
 }
 
 /// Where a value stood that others may have written.
@@ -532,7 +561,11 @@ fn prune(value: &mut Value) {
         map.values_mut().for_each(prune);
         map.retain(|key, value| match value {
             Value::Null | Value::Bool(false) => false,
-            Value::String(text) => !text.is_empty() && (key != "accepts" || text != "public"),
+            // What holds where nothing is said.
+            Value::String(text) => {
+                let usual = [("accepts", "public"), ("hold", "auto")];
+                !text.is_empty() && !usual.contains(&(key.as_str(), text.as_str()))
+            }
             Value::Array(items) => !items.is_empty(),
             Value::Object(map) => !map.is_empty(),
             Value::Bool(true) | Value::Number(_) => true,

@@ -1,5 +1,7 @@
 //! `lazaret config`: what holds here, where it was said, and what may be said at all.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{Scene, print};
@@ -97,12 +99,20 @@ fn line(shown: &Shown) -> String {
     format!("{key} = {}", foreign(&shown.value.to_string()))
 }
 
+/// A key as its table and its name there.
+fn parts(key: &str) -> (&str, &str) {
+    key.rsplit_once('.').unwrap_or(("", key))
+}
+
+/// What a key was meant to be: one of the same table whose name is near, or else one that is written nearly the same.
 fn nearest(all: &[Shown], key: &str) -> Option<String> {
-    let tables = all.iter().flat_map(|shown| {
-        let own = shown.key();
-        let table = own.rsplit_once('.').map(|(table, _)| table.to_owned());
-        table.into_iter().chain([own])
-    });
-    let tables: Vec<String> = tables.collect();
-    near::nearest(key, tables.iter().map(String::as_str)).map(str::to_owned)
+    let known: BTreeSet<String> = all.iter().flat_map(Shown::above).collect();
+    let (table, name) = parts(key);
+    let beside = known.iter().map(|known| parts(known));
+    let beside = beside.filter(|(other, _)| *other == table);
+    match near::nearest(name, beside.map(|(_, name)| name)) {
+        Some(name) if table.is_empty() => Some(name.to_owned()),
+        Some(name) => Some(format!("{table}.{name}")),
+        None => near::misspelt(key, known.iter().map(String::as_str)).map(str::to_owned),
+    }
 }

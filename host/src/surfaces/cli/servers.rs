@@ -10,13 +10,13 @@ use crate::edges::state::StateFolder;
 use crate::rules::scrub::Known;
 use crate::rules::server::changed::{Part, between};
 use crate::rules::server::definition::{Definition, Listed};
-use crate::rules::server::pin::{Difference, Parts, Pin, digests};
+use crate::rules::server::pin::{Difference, Parts, Pin, changed, digests};
 use crate::rules::server::{Terms, Way};
 use crate::runs::host::Setup;
 use crate::runs::served;
 use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
 use crate::words::error::{Code, Error, Result};
-use crate::words::id::Digest;
+use crate::words::id::{Digest, shown};
 
 /// Look at MCP servers, and trust what they say of their tools.
 #[derive(Debug, clap::Subcommand)]
@@ -33,7 +33,9 @@ pub(super) enum Servers {
     #[command(after_help = "Examples:\n  lazaret servers list --json")]
     List,
     /// Start a server, and show what it says of its tools, and how that differs from what was trusted.
-    #[command(after_help = "Examples:\n  lazaret servers check mail")]
+    #[command(after_help = "Examples:\n  lazaret servers check mail
+
+It is not started where a file that its command names has changed since it was trusted.")]
     Check {
         /// Its name in `[mcp.NAME]`.
         server: String,
@@ -131,12 +133,13 @@ fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
         // Nothing is shown of it but numbers, for which no vault is opened.
         let pin = pins.of(terms, &Known::default())?;
         let tools = pin.as_ref().map(|pin| pin.tools.len());
+        let offers = pin.as_ref().map(|pin| offered(terms, &pin.tools));
         all.push(json!({
             "name": terms.name, "kind": kind(terms), "place": terms.place(),
-            "digest": pin.as_ref().map(Pin::digest), "tools": tools,
+            "digest": pin.as_ref().map(Pin::digest), "tools": tools, "offered": offers,
         }));
-        let trusted = match tools {
-            Some(tools) => good(print::counted(tools, "tool")),
+        let trusted = match &pin {
+            Some(pin) => good(counted(terms, &pin.tools)),
             None => warn("not trusted"),
         };
         let digest = pin.map_or_else(String::new, |pin| pin.digest().short());
@@ -156,6 +159,21 @@ fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
         print::line(table(&rows).trim_end());
     }
     Ok(0)
+}
+
+/// How many of these tools `allow` and `block` leave.
+fn offered(terms: &Terms, tools: &[Definition]) -> usize {
+    let offers = |tool: &&Definition| terms.choice.offers(&tool.remote);
+    tools.iter().filter(offers).count()
+}
+
+/// The same in words: of all, where some are left out.
+fn counted(terms: &Terms, tools: &[Definition]) -> String {
+    let (some, all) = (offered(terms, tools), tools.len());
+    match some == all {
+        true => print::counted(all, "tool"),
+        false => format!("{some} of {}", print::counted(all, "tool")),
+    }
 }
 
 fn kind(terms: &Terms) -> &'static str {
@@ -194,6 +212,9 @@ async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Res
     let terms = named(setup, name)?;
     let around = around(setup)?;
     let pin = pins.of(terms, &around.known)?;
+    if let Some(pin) = &pin {
+        refuse_other_files((terms, &around), pin)?;
+    }
     let (listed, parts) = look(scene, (terms, around), pin.as_ref()).await?;
     let now = Pin::of(terms, &listed, parts);
     let difference = pin
@@ -217,6 +238,30 @@ async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Res
     Ok(u8::from(
         difference.is_some_and(|difference| !difference.is_none()),
     ))
+}
+
+/// Whoever only looks has not said that another program may run: it is said which file it is, and how one goes on.
+fn refuse_other_files((terms, around): (&Terms, &Around), pin: &Pin) -> Result<()> {
+    let other = changed(&pin.parts, &parts(terms, around)?);
+    if other.is_empty() {
+        return Ok(());
+    }
+    let name = &terms.name;
+    let files = other.iter().map(|file| format!("`{}`", shown(file)));
+    let what = format!(
+        "the server `{name}` is not started: what its `command` names is not what it was when you trusted it: {}",
+        files.collect::<Vec<_>>().join(", ")
+    );
+    Err(Error::new(Code::Denied, what)
+        .hint(format!(
+            "look at what changed, then run `lazaret servers trust {name}`, which shows what its tools say otherwise"
+        ))
+        .hint(format!(
+            "to read its tools before they are trusted, run `lazaret servers forget {name}`, then `check` it again"
+        ))
+        .hint(format!(
+            "what is no part of the program stands in `data` of `[mcp.{name}]`"
+        )))
 }
 
 async fn trust(
@@ -250,7 +295,7 @@ async fn trust(
     print::line(format!(
         "{} {} of `{name}` may be offered from now on, exactly as above",
         good("trusted"),
-        print::counted(listed.tools.len(), "tool")
+        counted(terms, &listed.tools)
     ));
     Ok(0)
 }

@@ -13,11 +13,12 @@ use super::context::ContextTable;
 use super::flow::FlowTable;
 use super::mcp::McpTable;
 use super::mcp_server::McpServerTable;
+use super::model;
 use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
 use super::said;
-use super::secrets::{ScrubTable, SecretTable, VaultTable};
+use super::secrets::{self, ScrubTable, SecretTable, VaultTable};
 use super::serve::ServeTable;
 use super::tools::ToolsTable;
 use super::traces::TracesTable;
@@ -374,7 +375,7 @@ pub struct RemoteTable {
     /// The model's name there.
     pub model: String,
     /// The environment variable that holds the key; absent: none is sent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "secrets::key_env")]
     pub key_env: String,
     /// Whether the server may be at an address that is not public, such as `localhost`.
     #[serde(default)]
@@ -621,6 +622,8 @@ pub(in crate::surfaces) struct Part {
 
 /// Line, column, what is wrong, and the nearest key that there is.
 fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
+    let of_model = error.span().and_then(|span| model::wrong(text, span.start));
+    let error = of_model.as_ref().unwrap_or(error);
     let at = error.span().map_or(0, |span| span.start);
     let before = text.get(..at).unwrap_or_default();
     let line = before.matches('\n').count() + 1;

@@ -2,16 +2,19 @@
 //! configuration that is well-formed. Nothing here changes what is allowed.
 
 mod idle;
+mod lacks;
 pub mod outside;
 mod proposed;
 mod records;
+mod servers;
+mod sinks;
 mod twice;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
 
+use self::lacks::Lacks;
 use super::file::ConfigFile;
 use super::resolve;
 use crate::guests::catalog::{By, Catalog, Tool};
@@ -24,7 +27,7 @@ use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::runs::host::Host;
 use crate::words::id::shown;
-use crate::words::near::{misspelt, nearest};
+use crate::words::near::misspelt;
 
 /// Something about a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -45,40 +48,14 @@ struct Look<'a> {
     file: &'a ConfigFile,
     catalog: &'a Catalog,
     policy: &'a Policy,
-    mute: &'a BTreeSet<String>,
+    lacks: &'a Lacks,
     found: Vec<Finding>,
-}
-
-/// Plugins that can send no request, whatever they are granted: their components have no way to ask for one. Of those to
-/// which nobody grants any, or which say where they send theirs, it need not be known.
-async fn mute(host: &Host) -> BTreeSet<String> {
-    let mut mute = BTreeSet::new();
-    for tool in host.catalog().tools() {
-        let By::Component(plugin) = &tool.by else {
-            continue;
-        };
-        let open = tool.declared.wants.hosts.is_empty() && !tool.grant.fetch.is_empty();
-        if open
-            && !mute.contains(&plugin.name)
-            && let Ok(imports) = plugin.imports(host.quarantine()).await
-            && !imports.iter().any(|import| sends(import))
-        {
-            mute.insert(plugin.name.clone());
-        }
-    }
-    mute
-}
-
-/// Whether requests are sent through an interface, ours or WASI's.
-fn sends(import: &str) -> bool {
-    let name = import.split('@').next().unwrap_or_default();
-    ["lazaret:plugin/fetch", "wasi:http/outgoing-handler"].contains(&name)
 }
 
 /// What is worth a word about these files, in their order.
 pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Finding> {
     let (catalog, policy) = (host.catalog(), host.policy());
-    let mute = mute(host).await;
+    let lacks = Lacks::of(files, host).await;
     let mut all = Vec::new();
     for (path, file) in files {
         let mut look = Look {
@@ -86,12 +63,13 @@ pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Findin
             file,
             catalog,
             policy,
-            mute: &mute,
+            lacks: &lacks,
             found: Vec::new(),
         };
         look.patterns();
         look.plugins();
         look.servers();
+        look.agents();
         look.wards();
         look.grants();
         look.flow();
@@ -176,34 +154,6 @@ impl Look<'_> {
         }
     }
 
-    /// Tools of servers that are not there. Of a server that nobody has read, nothing is known.
-    fn servers(&mut self) {
-        let file = self.file;
-        for (server, table) in &file.mcp {
-            let mut offered = self.catalog.servers().iter();
-            let Some(offered) = offered.find(|one| one.server.terms().name == *server) else {
-                continue;
-            };
-            if offered.digest.is_none() {
-                continue;
-            }
-            let names: Vec<&str> = offered.listed.iter().map(String::as_str).collect();
-            for tool in table
-                .tools
-                .keys()
-                .filter(|tool| !names.contains(&tool.as_str()))
-            {
-                let line = format!("[mcp.{server}.tools.{}]", shown(tool));
-                let what = format!("{line} is about no tool that the server has");
-                let fix = match nearest(tool, names.iter().copied()) {
-                    Some(near) => format!("did you mean `{}`?", shown(near)),
-                    None => format!("`lazaret servers check {server}` shows what it has"),
-                };
-                self.say(&line, what, &fix);
-            }
-        }
-    }
-
     /// What policy puts around calls of tools that are not there.
     fn wards(&mut self) {
         let file = self.file;
@@ -268,6 +218,7 @@ impl Look<'_> {
             self.beyond_mounts(&name, &grant);
             self.beyond_wants(&name, &about, &grant);
             self.secrets(&name, &about, &grant);
+            self.fileless(&name, &about, &grant);
         }
     }
 
@@ -292,7 +243,7 @@ impl Look<'_> {
     /// What is granted and no tool of the line has asked for: it counts for nothing.
     fn beyond_wants(&mut self, name: &str, about: &[&Tool], grant: &Grant) {
         let is_mute = |tool: &&Tool| match &tool.by {
-            By::Component(plugin) => self.mute.contains(&plugin.name),
+            By::Component(plugin) => self.lacks.requests.contains(&plugin.name),
             By::Server(_) => false,
         };
         let all_mute = about.iter().all(is_mute);
@@ -386,6 +337,7 @@ impl Look<'_> {
                 Some(known) => {
                     self.places(&table, &known, said);
                     self.overruled(&table, &known, said);
+                    self.no_sink(&table, &known, said);
                 }
             }
         }
@@ -475,7 +427,6 @@ impl Look<'_> {
         }
     }
 
-    /// Paths that no arguments, or no outcome, of the tool can have.
     /// What the table of a server says of a tool, and this one says otherwise.
     fn overruled(&mut self, table: &str, tool: &Tool, said: &ToolFlow) {
         let By::Server(served) = &tool.by else { return };
@@ -504,6 +455,7 @@ impl Look<'_> {
         }
     }
 
+    /// Paths that no arguments, or no outcome, of the tool can have.
     fn places(&mut self, table: &str, tool: &Tool, said: &ToolFlow) {
         let (input, output) = (&tool.declared.input, &tool.declared.output);
         let single = [

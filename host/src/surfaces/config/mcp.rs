@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::mcp_asks::{self, ElicitationWord, SamplingTable};
 use super::mcp_login::{self, LoginTable};
 use super::resolve::{check_name, in_table};
+use super::secrets;
 use super::traces::HeaderTable;
 use crate::edges::vault::Vault;
 use crate::rules::agent::refuse_secrets;
@@ -76,6 +77,7 @@ pub enum VariableTable {
 #[serde(deny_unknown_fields, default)]
 pub struct KeptTable {
     /// The environment variable that holds it.
+    #[serde(deserialize_with = "secrets::env")]
     pub env: Option<String>,
     /// The secret of the vault that it is.
     pub secret: Option<String>,
@@ -231,7 +233,7 @@ fn program(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -
     clippy::disallowed_methods,
     reason = "what the environment says enters as configuration"
 )]
-fn path_variable() -> String {
+pub(super) fn path_variable() -> String {
     std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned())
 }
 
@@ -240,9 +242,7 @@ fn variable(
     (server, name): (&str, &str),
     said: &VariableTable,
 ) -> Result<Variable> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit())
-    {
+    if !secrets::is_variable(name) {
         return Err(Error::bad_input(format!(
             "`env` has `{}`, which is no name of a variable",
             shown(name)

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::mcp::{McpTable, secret};
+use super::secrets;
 use crate::edges::vault::Vault;
 use crate::rules::server::login::{Terms, address};
 use crate::words::error::{Error, Result};
@@ -16,6 +17,7 @@ pub struct LoginTable {
     /// The secret of the vault that goes with it.
     pub secret: Option<String>,
     /// Or the environment variable that holds it.
+    #[serde(deserialize_with = "secrets::env")]
     pub env: Option<String>,
     /// What is asked for beside what the server says, in one text.
     pub scope: String,

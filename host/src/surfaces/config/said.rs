@@ -3,6 +3,8 @@
 
 use toml::de::{DeTable, DeValue};
 
+use super::secrets::NO_KEY;
+
 /// Names that one sentence lists.
 const LISTED: usize = 12;
 
@@ -16,6 +18,12 @@ pub(super) fn said(message: &str) -> String {
 
 /// What a person can do beyond that.
 pub(super) fn advice(message: &str) -> Option<&'static str> {
+    if message.ends_with(NO_KEY) {
+        return Some(
+            "write a name such as `OPENAI_API_KEY`, which has letters, digits and `_`, and keep the key in the variable of that \
+             name",
+        );
+    }
     let twice = message.starts_with("duplicate key");
     twice.then_some(
         "a file has each table and each key once: write what is new into the one that is there",
@@ -120,7 +128,9 @@ fn wanted(expected: &str) -> &str {
         "a map" => "a table",
         "a boolean" => "`true` or `false`",
         "a string" | "path string" | "a character" => "a text in quotes",
-        other if other.starts_with("struct ") => "a table",
+        other if other.starts_with("struct ") || other.starts_with("internally tagged ") => {
+            "a table"
+        }
         other => other,
     }
 }

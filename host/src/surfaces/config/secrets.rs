@@ -1,13 +1,15 @@
 //! What the configuration says of secrets: `[vault]`, `[scrub]`, and the `secrets` of a grant. Never a
 //! value.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::edges::vault::{Backend, check_name};
 use crate::rules::grant::{Destination, METHODS};
 use crate::rules::scrub::guess::{Guess, Random};
 use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::{Error, Result};
+use crate::words::limits::tuned::VARIABLE_CHARS;
 use crate::words::limits::{SCRUB_ENTROPY_CENTIBITS_MAX, SCRUB_TOKEN_CHARS_LIMIT};
 
 /// `[vault]`.
@@ -55,6 +57,43 @@ pub struct SecretTable {
     /// or as this user's password.
     pub basic: Option<String>,
 }
+
+/// Whether an environment can have a variable of this name.
+pub(super) fn is_variable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.len() <= VARIABLE_CHARS
+        && name.chars().all(plain)
+        && name.starts_with(|first: char| !first.is_ascii_digit())
+}
+
+/// The variable that holds a model's key; empty where none does. Whoever writes the key itself there is told so before
+/// anything shows it: the line is no more repeated than trusted.
+///
+/// # Errors
+/// What is no name of a variable.
+pub(super) fn key_env<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    match name.is_empty() || is_variable(&name) {
+        true => Ok(name),
+        false => Err(D::Error::custom(format!("`key_env` {NO_KEY}"))),
+    }
+}
+
+/// The variable that holds a secret, likewise.
+///
+/// # Errors
+/// What is no name of a variable.
+pub(super) fn env<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Option<String>, D::Error> {
+    match Option::<String>::deserialize(from)? {
+        Some(name) if !is_variable(&name) => Err(D::Error::custom(format!("`env` {NO_KEY}"))),
+        name => Ok(name),
+    }
+}
+
+/// What is said of a key that stands where the name of its variable belongs.
+pub(super) const NO_KEY: &str = "is the name of a variable, not the key";
 
 const SHAPE: &str = r#"write it as `{ name = "github", to = "https://api.github.com/", header = "authorization", before = "Bearer " }`"#;
 
@@ -155,6 +194,24 @@ fn check(random: Random) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_is_told_from_a_key() {
+        for name in ["OPENAI_API_KEY", "_x1", "k", &"K".repeat(128)] {
+            assert!(is_variable(name), "{name}");
+        }
+        for other in [
+            "",
+            "sk-abc",
+            "1K",
+            "A B",
+            "A=B",
+            "K\u{e9}",
+            &"K".repeat(129),
+        ] {
+            assert!(!is_variable(other), "{other}");
+        }
+    }
 
     fn read(text: &str) -> Result<SecretGrant> {
         let table = toml::from_str(text).map_err(|error| Error::bad_input(error.to_string()))?;

@@ -538,19 +538,29 @@ fn budget_of(caps: &Caps) -> BudgetTable {
     }
 }
 
+fn written(keys: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let keys = keys.iter().map(|key| {
+        if !key.is_empty() && key.chars().all(plain) {
+            key.clone()
+        } else {
+            toml::Value::String(key.clone()).to_string()
+        }
+    });
+    keys.collect::<Vec<_>>().join(".")
+}
+
 impl Shown {
     /// The key as a person writes it.
     #[must_use]
     pub fn key(&self) -> String {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        let keys = self.keys.iter().map(|key| {
-            if !key.is_empty() && key.chars().all(plain) {
-                key.clone()
-            } else {
-                toml::Value::String(key.clone()).to_string()
-            }
-        });
-        keys.collect::<Vec<_>>().join(".")
+        written(&self.keys)
+    }
+
+    /// The tables that it stands in, from the outermost, and the key itself, as a person writes them.
+    pub fn above(&self) -> impl Iterator<Item = String> {
+        let tables = (1..=self.keys.len()).filter_map(move |length| self.keys.get(..length));
+        tables.map(written)
     }
 
     /// Whether it stands at or below these keys.

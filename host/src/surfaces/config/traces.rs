@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::secrets;
 use crate::edges::vault::Vault;
 use crate::rules::spans::collector::{Collector, Header, Pace, SERVICE};
 use crate::words::error::{Error, Result};
@@ -48,6 +49,7 @@ pub struct TracesTable {
 )]
 pub struct HeaderTable {
     /// The environment variable that holds it.
+    #[serde(deserialize_with = "secrets::env")]
     pub env: Option<String>,
     /// The secret of the vault that it is.
     pub secret: Option<String>,

@@ -21,3 +21,5 @@ pub const VERBATIM_CHARS_MAX: usize = 1 << 20;
 pub const CHARS_PER_TOKEN_MAX: usize = 8;
 /// Largest value of `[context] message_tokens`.
 pub const CONTEXT_MESSAGE_TOKENS_MAX: u64 = 1_000;
+/// Characters of the name of a variable of the environment that holds a secret.
+pub const VARIABLE_CHARS: usize = 128;

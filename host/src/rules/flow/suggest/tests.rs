@@ -18,11 +18,19 @@ fn about(tool: &ToolName) -> About {
             json!({"properties": {"to": {"items": {}}, "body": {}, "tag": {}}}),
         ),
         "mail.drop" => ("destructive", json!({"properties": {"to": {}}})),
+        "mail.post" => (
+            "external-stateful",
+            json!({"properties": {"to": {"items": {}}, "body": {}, "tag": {}}}),
+        ),
         _ => return None,
+    };
+    let flow = match tool.as_str() {
+        "mail.post" => json!({"steering": {"to": "mail"}, "content": ["body"]}),
+        _ => json!({}),
     };
     let declared = json!({
         "name": tool.short(), "description": "", "output": {}, "effect": effect,
-        "risk": "external_write", "input": input,
+        "risk": "external_write", "input": input, "flow": flow,
     });
     Some(Arc::new(serde_json::from_value(declared).unwrap()))
 }
@@ -279,6 +287,58 @@ fn nothing_is_proposed_for_what_was_refused() {
             suggestion.left().any(|why| why.contains("was refused")),
             !is_proposed
         );
+    }
+}
+
+/// What a manifest proposes that counts holds already. Whatever is said beside it says all of it, or it would end.
+#[test]
+fn what_holds_already_is_not_proposed() {
+    let post = |args: Value| proposed(run(&["user"], "mail.post", args, &[]));
+    let suggestion = post(letter());
+    assert!(suggestion.is_empty(), "{}", suggestion.to_toml(|_| false));
+    let suggestion = post(json!({"to": ["anna@y.test"], "tag": "x"}));
+    let text = suggestion.to_toml(|_| false);
+    let table: toml::Table = toml::from_str(&text).unwrap();
+    let said = &table["flow"]["tools"]["mail.post"];
+    assert_eq!(said["steering"]["to"].as_str(), Some("mail"), "{text}");
+    assert_eq!(said["content"][0].as_str(), Some("body"), "{text}");
+    assert!(said.get("hold").is_none(), "{text}");
+    // Of a plugin that nobody trusts, it holds once it is written.
+    let records = run(&["user"], "mail.post", letter(), &[]);
+    let suggestion = suggest(&[records], &Flows::default(), about);
+    assert_eq!(suggestion.tools().count(), 1);
+}
+
+/// What there is comes first, and a comment is in no other one.
+#[test]
+fn what_nothing_is_proposed_for_stands_at_the_end() {
+    let runs = [
+        run(
+            &["user"],
+            "mail.drop",
+            json!({"to": "anna@y.test"}),
+            &["to"],
+        ),
+        run(
+            &["user"],
+            SENDS,
+            json!({"to": ["eve@z.test"], "tag": "x"}),
+            &["to/0", "tag"],
+        ),
+    ];
+    let suggestion = suggest(&runs, &flows(), about);
+    for is_there in [false, true] {
+        let text = suggestion.to_toml(|_| is_there);
+        let last = text.lines().last().unwrap();
+        let left =
+            "# nothing is proposed for `mail.drop`, because it takes something away for good";
+        assert!(last.starts_with(left), "{text}");
+        assert_eq!(text.matches("nothing is proposed").count(), 1, "{text}");
+        let twice = text.lines().filter(|line| {
+            let line = line.trim_start().strip_prefix('#');
+            line.is_some_and(|line| line.trim_start().starts_with('#'))
+        });
+        assert_eq!(twice.count(), 0, "{text}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::Look;
 use crate::rules::flow::lines::{Browse, Mode};
-use crate::rules::grant::Pattern;
+use crate::rules::grant::{Access, Pattern};
 use crate::rules::policy::{Inside, Mount};
 use crate::words::id::shown;
 
@@ -12,8 +12,10 @@ impl Look<'_> {
     pub(super) fn idle(&mut self) {
         self.blocked();
         self.repeated();
+        self.twice();
         self.unneeded();
         self.unused_mounts();
+        self.unwritten();
         self.nested();
         self.unjudged();
     }
@@ -73,6 +75,10 @@ impl Look<'_> {
         lists.extend(
             agents.map(|(name, agent)| (format!("[agents.{name}]"), "tools", &agent.tools)),
         );
+        let grants = file.grants.iter();
+        lists.extend(
+            grants.map(|(tools, table)| (format!("[grants.\"{tools}\"]"), "calls", &table.calls)),
+        );
         for (table, key, patterns) in lists {
             for (place, pattern) in patterns.iter().enumerate() {
                 let covers = |(other, wider): &(usize, &Pattern)| {
@@ -95,6 +101,52 @@ impl Look<'_> {
                 if values.iter().take(place).any(|before| before == value) {
                     let what = format!("[flow] `{key}` has `{}` twice", shown(value));
                     self.say("[flow]", what, "leave one out");
+                }
+            }
+        }
+    }
+
+    /// Words that one list has twice.
+    fn twice(&mut self) {
+        let file = self.file;
+        let (flow, tiers) = (|| "[flow]".to_owned(), || "[tiers]".to_owned());
+        let common = file.flow.common.iter().flatten();
+        let risks = file.allow_risk.iter().flatten();
+        let mut lists = vec![
+            (
+                String::new(),
+                "allow_risk",
+                risks.map(|risk| risk.word()).collect(),
+            ),
+            (flow(), "common", common.map(|kind| kind.word()).collect()),
+            (flow(), "trust", words(&file.flow.trust)),
+            (tiers(), "fast", words(&file.tiers.fast)),
+            (tiers(), "balanced", words(&file.tiers.balanced)),
+            (tiers(), "smart", words(&file.tiers.smart)),
+            (
+                "[scripts]".to_owned(),
+                "models",
+                words(&file.scripts.models),
+            ),
+        ];
+        for (name, agent) in &file.agents {
+            let table = format!("[agents.{name}]");
+            lists.push((table, "models", words(&agent.models)));
+        }
+        for (name, server) in &file.mcp {
+            let table = format!("[mcp.{name}]");
+            lists.push((table.clone(), "allow", words(&server.allow)));
+            lists.push((table, "block", words(&server.block)));
+        }
+        for (tool, said) in &file.flow.tools {
+            let table = format!("[flow.tools.\"{}\"]", shown(tool));
+            lists.push((table, "content", words(&said.content)));
+        }
+        for (table, key, words) in lists {
+            for (place, word) in words.iter().enumerate() {
+                if words.iter().take(place).any(|before| before == word) {
+                    let what = format!("{table} `{key}` has `{}` twice", shown(word));
+                    self.say(&table, what.trim_start().to_owned(), "leave one out");
                 }
             }
         }
@@ -130,6 +182,35 @@ impl Look<'_> {
                 let fix =
                     format!("write `mounts = {{ {name} = \"read\" }}` at a grant, or leave it out");
                 self.say(&table, what, &fix);
+            }
+        }
+    }
+
+    /// What is said of writing into a mount, where nothing is written, or where less is said already.
+    fn unwritten(&mut self) {
+        let file = self.file;
+        for (name, mount) in &file.mounts {
+            let table = format!("[mounts.{name}]");
+            let access = mount.access.word();
+            let keys = [
+                ("workspace", mount.workspace),
+                ("quota_mib", mount.quota_mib.is_some()),
+                ("max_file_mib", mount.max_file_mib.is_some()),
+            ];
+            if mount.access <= Access::Read {
+                for (key, _) in keys.into_iter().filter(|(_, is_said)| *is_said) {
+                    let what = format!(
+                        "{table} `{key}` counts for nothing beside `access = \"{access}\"`: nothing is written there"
+                    );
+                    self.say(&table, what, "write `access = \"write\"`, or leave it out");
+                }
+            } else if let (Some(all), Some(one)) = (mount.quota_mib, mount.max_file_mib)
+                && one > all
+            {
+                let what = format!(
+                    "{table} `max_file_mib = {one}` counts for nothing beside `quota_mib = {all}`: no run writes that much there"
+                );
+                self.say(&table, what, "leave it out, or write less than `quota_mib`");
             }
         }
     }
@@ -208,4 +289,9 @@ impl Look<'_> {
             }
         }
     }
+}
+
+/// A list of words.
+fn words(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).collect()
 }

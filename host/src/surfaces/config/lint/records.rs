@@ -37,7 +37,8 @@ impl Look<'_> {
                     "{table} records: what it fetches from `{origin}` anybody may have written and everybody may read, so it vouches for nothing"
                 );
                 let fix = format!(
-                    "if none but you and yours read there: [flow.classes] \"web:{origin}\" = {{ integrity = \"untrusted\", secrecy = \"private\" }}"
+                    "if none but you and yours read there: [flow.classes] \"web:{origin}\" = {{ integrity = \"untrusted\", secrecy = \"private\" }}; what a \
+                     tool's code reads there it then sends only where its call names it, or with `accepts = \"private\"`"
                 );
                 self.say(&table, what, &fix);
             }

@@ -5,6 +5,7 @@ use super::{Finding, resolve};
 use crate::guests::catalog::{Catalog, Tool};
 use crate::rules::grant::{Access, Grant, Pattern};
 use crate::rules::manifest::Risk;
+use crate::rules::secret::SecretGrant;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::wards::WardTable;
 use crate::words::id::shown;
@@ -52,6 +53,7 @@ pub(super) fn findings(files: &[(String, ConfigFile)], catalog: &Catalog) -> Vec
     let mut found = Vec::new();
     for (place, table) in tables.iter().enumerate() {
         within(table, &mut found);
+        secrets_within(table, &mut found);
         for before in tables.iter().take(place) {
             same((before, table), catalog, &mut found);
             wider((before, table), catalog, &mut found);
@@ -102,6 +104,36 @@ fn within(table: &Table, found: &mut Vec<Finding>) {
     }
 }
 
+/// Secrets of one list.
+fn secrets_within(table: &Table, found: &mut Vec<Finding>) {
+    let lines = &table.grant.secrets;
+    for (place, line) in lines.iter().enumerate() {
+        let secret = secret(line);
+        if lines.iter().take(place).any(|before| before == line) {
+            let what = format!("{secret} twice, as its own line before does");
+            found.push(table.say(what, ENOUGH));
+        } else if let Some(wider) = lines.iter().find(|wider| is_wider(wider, line)) {
+            let what = format!(
+                "{secret}, which its own line for `{}` covers",
+                wider.to.place()
+            );
+            found.push(table.say(what, WIDER));
+        }
+    }
+}
+
+fn secret(line: &SecretGrant) -> String {
+    format!("the secret `{}` for `{}`", line.name, line.to.place())
+}
+
+/// Whether a line gives a secret wherever another one does, in the same place of a request, and elsewhere too.
+fn is_wider(wide: &SecretGrant, line: &SecretGrant) -> bool {
+    wide.name == line.name
+        && wide.place == line.place
+        && wide.to != line.to
+        && wide.to.covers(&line.to)
+}
+
 /// Whether a tool is about by both lines. A high-risk tool needs the line that names it alone, whatever a wider one
 /// grants.
 fn is_about(tool: &Tool, (one, other): (&Pattern, &Pattern)) -> bool {
@@ -129,6 +161,14 @@ fn same((before, table): (&Table, &Table), catalog: &Catalog, found: &mut Vec<Fi
     if table.grant.notes != Access::None && table.grant.notes == before.grant.notes {
         let access = table.grant.notes.word();
         found.push(table.say(format!("`{access}` of notes, as {place} does"), ENOUGH));
+    }
+    let calls = table.grant.calls.iter();
+    for line in calls.filter(|line| before.grant.calls.contains(line)) {
+        found.push(table.say(format!("calls of `{line}`, as {place} does"), ENOUGH));
+    }
+    let secrets = table.grant.secrets.iter();
+    for line in secrets.filter(|line| before.grant.secrets.contains(line)) {
+        found.push(table.say(format!("{}, as {place} does", secret(line)), ENOUGH));
     }
 }
 
@@ -166,5 +206,23 @@ fn wider((wide, table): (&Table, &Table), catalog: &Catalog, found: &mut Vec<Fin
         let (access, more) = (table.grant.notes.word(), wide.grant.notes.word());
         let what = format!("`{access}` of notes, where {place} grants `{more}`");
         found.push(table.say(what, WIDER));
+    }
+    for line in &table.grant.calls {
+        let mut calls = wide.grant.calls.iter();
+        if let Some(wider) = calls.find(|wider| *wider != line && wider.covers(line)) {
+            let what = format!("calls of `{line}`, which `{wider}` of {place} covers");
+            found.push(table.say(what, WIDER));
+        }
+    }
+    for line in &table.grant.secrets {
+        let mut secrets = wide.grant.secrets.iter();
+        if let Some(wider) = secrets.find(|wider| is_wider(wider, line)) {
+            let to = wider.to.place();
+            let what = format!(
+                "{}, which the line for `{to}` of {place} covers",
+                secret(line)
+            );
+            found.push(table.say(what, WIDER));
+        }
     }
 }
