@@ -4,8 +4,8 @@
 ///
 /// A tool never holds a value. It writes the marker, and the host puts the value in its place as the
 /// request leaves: if the tool declares the secret, and policy grants it this secret for this
-/// destination in this place. A marker anywhere else refuses the request, in the same words as for a
-/// secret that does not exist.
+/// destination in this place. A marker anywhere else refuses the request: towards another destination in
+/// the same words as for a secret that does not exist, and in another place with the place that policy names.
 ///
 /// ```no_run
 /// use lazaret_sdk::prelude::*;

@@ -243,10 +243,27 @@ impl Vault {
                 // What an issuer gave and anybody could guess was said when it was given.
                 Ok(Some(secret)) => secret.teach_again(known, &name),
                 Ok(None) => {}
-                Err(error) => taught = taught.and_then(|()| Err(unseen(&name, &error))),
+                Err(error) => taught = taught.and_then(|()| Err(self.unseen(&name, &error))),
             }
         }
         taught
+    }
+
+    /// Nothing goes on beside a secret that nobody can recognise.
+    fn unseen(&self, name: &str, error: &Error) -> Error {
+        let what = format!(
+            "the secret `{name}` cannot be read, so nobody could keep it out of requests and records: {}",
+            error.message()
+        );
+        let unseen = Error::new(Code::Denied, what);
+        let unseen = error.hints().iter().cloned().fold(unseen, Error::hint);
+        let forget = match &self.store {
+            Store::Environment => format!("unset {}", environment::variable(name)),
+            Store::None | Store::File(_) | Store::Keyring(_) => {
+                format!("lazaret secret remove {name}")
+            }
+        };
+        unseen.hint(format!("or forget it: {forget}"))
     }
 }
 
@@ -254,17 +271,6 @@ impl Vault {
 fn say(variable: &str, error: &Error) {
     let why = error.message();
     tracing::warn!(target: "lazaret::vault", "the value of `{variable}` is used, and not taken out of what is said: {why}");
-}
-
-/// Nothing goes on beside a secret that nobody can recognise.
-fn unseen(name: &str, error: &Error) -> Error {
-    let what = format!(
-        "the secret `{name}` cannot be read, so nobody could keep it out of requests and records: {}",
-        error.message()
-    );
-    let unseen = Error::new(Code::Denied, what);
-    let unseen = error.hints().iter().cloned().fold(unseen, Error::hint);
-    unseen.hint(format!("or forget it: lazaret secret remove {name}"))
 }
 
 /// Refuses what is no name of a secret.

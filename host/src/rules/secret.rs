@@ -3,13 +3,15 @@
 //! A wisher writes a *marker*, `{{secret:NAME}}`, where the value belongs. A policy line says of a tool
 //! which secret it may place, in requests to which destination, and in which one place. What fits such
 //! a line becomes a [`Fill`]; a marker that fits none denies the whole request, in one sentence for
-//! all: no such secret, not this tool's, another destination, another place. So nobody learns which
-//! secrets there are.
+//! all: no such secret, not this tool's, another destination. So nobody learns which secrets there are.
+//! Where a line gives the tool this secret for this destination, and another place, both places are said:
+//! that policy has such a line the tool would find out by its next request.
 //!
 //! Markers count in the URL and in headers. In a body, text is text: only where a line grants a place
 //! in a JSON body, a string that is a marker counts.
 
 mod ordinary;
+mod stray;
 
 use std::fmt;
 use std::ops::Range;
@@ -18,10 +20,10 @@ use serde_json::Value;
 use url::Url;
 
 use self::ordinary::ordinary;
+use self::stray::Stray;
 use super::fetch::Fetch;
 use super::grant::Destination;
 use super::json;
-use super::{deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::Denial;
 use crate::words::id::{is_name, shown};
@@ -140,7 +142,7 @@ pub fn is_rule(rule: &str) -> bool {
 /// Finds the places of a request that `lines` let be filled. Denies a request with any other marker.
 ///
 /// # Errors
-/// The denial, in the same words whatever is wrong.
+/// The denial.
 pub(super) fn fills(
     fetch: &Fetch,
     lines: &[SecretGrant],
@@ -156,25 +158,11 @@ pub(super) fn fills(
             fits.push(line);
         }
     }
-    headers(fetch, &fits, &mut filled).map_err(|name| unknown(fetch, &name, who))?;
-    url(fetch, &fits, &mut filled).map_err(|name| unknown(fetch, &name, who))?;
-    body(fetch, &fits, &mut filled).map_err(|name| unknown(fetch, &name, who))?;
+    headers(fetch, &fits, &mut filled)
+        .and_then(|()| url(fetch, &fits, &mut filled))
+        .and_then(|()| body(fetch, &fits, &mut filled))
+        .map_err(|stray| stray.denial(fetch, &fits, who))?;
     Ok(filled)
-}
-
-/// Nothing that is said here depends on which secrets there are.
-fn unknown(fetch: &Fetch, name: &str, (who, declared): Wisher<'_>) -> Denial {
-    let reason = no_such_secret(name);
-    if !is_secret_name(name) {
-        return deny(UNGRANTED, reason);
-    }
-    if declared.is_some_and(|declared| !declared.iter().any(|known| known == name)) {
-        return deny(UNDECLARED, reason);
-    }
-    let to = fetch.url().origin().ascii_serialization();
-    let wish =
-        format!("secrets = [{{ name = \"{name}\", to = \"{to}/\", header = \"authorization\" }}]");
-    deny_unless(UNGRANTED, reason, &[&format!("[grants.\"{who}\"]"), &wish])
 }
 
 /// What is said of a secret that a request cannot have, whatever the reason.
@@ -193,16 +181,16 @@ impl Filled {
     }
 }
 
-fn headers(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(), String> {
+fn headers(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(), Stray> {
     for (at, (header, value)) in fetch.headers().iter().enumerate() {
         if let Some(name) = marked(header) {
-            return Err(name.to_owned());
+            return Err(Stray::out_of_place(name, "the name of a header"));
         }
         let Some(name) = marked(value) else { continue };
         let found = lines
             .iter()
             .find_map(|line| Some((line, in_header(line, header, value, at)?)));
-        let (line, spot) = found.ok_or(name)?;
+        let (line, spot) = found.ok_or_else(|| Stray::in_header(name, header, value))?;
         filled.add(line, spot);
     }
     Ok(())
@@ -231,12 +219,16 @@ fn in_header(line: &SecretGrant, header: &str, value: &str, at: usize) -> Option
     }
 }
 
-fn url(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(), String> {
+fn url(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(), Stray> {
     let url = fetch.url();
-    let beside = [url.host_str(), Some(url.path()), url.fragment()];
-    for part in beside.into_iter().flatten() {
-        if let Some(name) = marked(&unescaped(part)) {
-            return Err(name.to_owned());
+    let beside = [
+        ("the host", url.host_str()),
+        ("the path", Some(url.path())),
+        ("the fragment", url.fragment()),
+    ];
+    for (at, part) in beside {
+        if let Some(name) = marked(&unescaped(part.unwrap_or_default())) {
+            return Err(Stray::out_of_place(name, at));
         }
     }
     let query = url.query().unwrap_or_default();
@@ -247,14 +239,15 @@ fn url(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(),
         at += pair.len() + 1;
         let (key, text) = (unescaped(key), unescaped(value));
         if let Some(name) = marked(&key) {
-            return Err(name.to_owned());
+            return Err(Stray::out_of_place(name, "the name of a query parameter"));
         }
         let Some(name) = marked(&text) else { continue };
         let fits = |line: &&&SecretGrant| match &line.place {
             Placement::Query(parameter) => *parameter == key && text == marker(&line.name),
             Placement::Header { .. } | Placement::Basic(_) | Placement::Json(_) => false,
         };
-        let line = lines.iter().find(fits).ok_or(name)?;
+        let stray = || Stray::in_query(name, &key, &text);
+        let line = lines.iter().find(fits).ok_or_else(stray)?;
         filled.add(line, Spot::Query(begin..begin + value.len()));
     }
     Ok(())
@@ -281,7 +274,7 @@ fn unescaped(part: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn body(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(), String> {
+fn body(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(), Stray> {
     let pointer = |line: &&SecretGrant| match &line.place {
         Placement::Json(pointer) => Some(pointer.clone()),
         Placement::Header { .. } | Placement::Basic(_) | Placement::Query(_) => None,
@@ -307,13 +300,17 @@ fn body(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<()
         let marker = marker(&line.name);
         let here = value.pointer(&pointer).and_then(Value::as_str);
         if here == Some(marker.as_str()) {
-            let place = place_of(text, &marker, &pointer).ok_or_else(|| line.name.clone())?;
+            let twice = || Stray::out_of_place(&line.name, "a JSON body twice, or escaped");
+            let place = place_of(text, &marker, &pointer).ok_or_else(twice)?;
             filled.add(line, Spot::Json(place));
             strings.retain(|string| *string != marker);
         }
     }
     match strings.first() {
-        Some(string) => Err(marked(string).unwrap_or(first).to_owned()),
+        Some(string) => {
+            let name = marked(string).unwrap_or(first);
+            Err(Stray::in_body(name, &value, string))
+        }
         None => Ok(()),
     }
 }
@@ -445,9 +442,19 @@ pub fn check_value(value: &str) -> Result<()> {
     if value.chars().any(char::is_control) {
         return wrong("it has control characters, such as a line end");
     }
+    if value.trim().len() != value.len() {
+        return wrong("it begins or ends with a blank");
+    }
     let lower = value.to_ascii_lowercase();
-    if COMMON.contains(&lower.as_str()) || value.trim().len() != value.len() {
-        return wrong("it is a common word, or begins or ends with a blank");
+    let piece = piece(&lower);
+    let repeated = piece.len() < lower.len();
+    if COMMON.contains(&piece) {
+        let what = match piece.chars().all(|c| c.is_ascii_digit()) {
+            true => "number",
+            false => "word",
+        };
+        let repeated = if repeated { ", repeated" } else { "" };
+        return wrong(&format!("it is a common {what}{repeated}"));
     }
     let different: std::collections::BTreeSet<char> = lower.chars().collect();
     if different.len() < DIFFERENT_MIN {
@@ -461,16 +468,32 @@ pub fn check_value(value: &str) -> Result<()> {
             "it is {what}; redacting it would blank ordinary text: take one that is random"
         ));
     }
-    // In small letters a value is taken out as well, so that large ones are found out afterwards, one by one.
-    let (alphabet, length) = guessed_from(&lower);
+    // In small letters a value is taken out as well, so that large ones are found out afterwards, one by one. Whoever has
+    // guessed a piece has guessed what repeats it.
+    let (alphabet, length) = guessed_from(piece);
     if !is_beyond_guessing(alphabet, length) {
         let needed = (1..).find(|length| is_beyond_guessing(alphabet, *length));
+        let once = if repeated {
+            "; what is repeated counts once"
+        } else {
+            ""
+        };
         return wrong(&format!(
-            "it could be guessed, by trying all values like it: take one of at least {} such characters",
+            "it could be guessed, by trying all values like it: take one of at least {} such characters{once}",
             needed.unwrap_or(length)
         ));
     }
     Ok(())
+}
+
+/// The shortest piece that a value repeats from its beginning to its end: all of it where it repeats none. Put twice, a
+/// value is found again where its second piece begins.
+fn piece(value: &str) -> &str {
+    let first = value.chars().next().map_or(0, char::len_utf8);
+    let twice = value.repeat(2);
+    let again = twice.get(first..).and_then(|rest| rest.find(value));
+    let length = again.map_or(value.len(), |at| at + first);
+    value.get(..length).unwrap_or(value)
 }
 
 /// From how many characters whoever guesses has to choose, and how often, by the sorts that the value has. What stands

@@ -316,7 +316,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Sessions(sessions) => sessions.perform(scene).await,
         Command::Labels(labels) => labels.perform(scene).await,
         Command::Servers(servers) => servers.perform(scene).await,
-        Command::Secret(secret) => secret.perform(scene),
+        Command::Secret(secret) => secret.perform(scene).await,
         Command::Mcp(mcp) => mcp.perform(scene).await,
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Config(config) => config.perform(scene),

@@ -26,7 +26,7 @@ const CALL: [&str; 3] = [
 
 /// Both ends of a pseudo terminal: ours, and the program's. A process that another test starts at this moment gets
 /// neither: who has the program's end keeps the terminal open.
-fn terminal() -> (File, OwnedFd) {
+pub(crate) fn terminal() -> (File, OwnedFd) {
     // Files are opened so that no child inherits them; `openpty` has no word for that.
     let open = |path: &str| {
         let mut options = File::options();

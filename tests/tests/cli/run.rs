@@ -135,11 +135,17 @@ fn the_goal_may_come_from_standard_input() {
         .run_with_input(&["run"], b" \n")
         .ends(2)
         .says_only(empty);
-    let long = vec![b'a'; 300_000];
+    // Of what is not read to its end, nobody says how much it is.
+    for long in ["a".repeat(300_000), "é".repeat(150_000)] {
+        station
+            .run_with_input(&["run"], long.as_bytes())
+            .ends(2)
+            .says(&["error: the prompt has more than 262144 bytes"]);
+    }
     station
-        .run_with_input(&["run"], &long)
+        .run_with_input(&["run"], b"\xff\xfe")
         .ends(2)
-        .says(&["the prompt is too big"]);
+        .says(&["standard input is no UTF-8 text"]);
 }
 
 #[test]

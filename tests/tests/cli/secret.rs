@@ -1,13 +1,17 @@
 //! `lazaret secret`: values go in and never come out, but on the wire in their place.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use lazaret_tests::wait::until;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::json;
 
+use crate::inline::terminal;
 use crate::provider::{choice, piece, says};
 use crate::server::{Answer, Server, plain, stream};
 use crate::station::{Ended, Station, holds_nothing, hostile};
@@ -84,6 +88,9 @@ fn what_can_be_no_secret_is_refused_with_its_reason() {
     for (value, reason) in [
         ("admin", "it has 5 characters and needs 8"),
         ("Password123", "it is a common word"),
+        ("passwordpassword", "it is a common word, repeated"),
+        ("12345678", "it is a common number"),
+        (" ghp_a1b2c3d4 ", "it begins or ends with a blank"),
         ("xxxxxxxxxxxx", "it has fewer than 4 different characters"),
         ("internationals", "it is one word"),
         (
@@ -112,6 +119,82 @@ fn what_can_be_no_secret_is_refused_with_its_reason() {
         )
         .ends(2)
         .says(&["no UTF-8"]);
+    assert_eq!(station.run(&["secret", "list", "--json"]).json(), json!([]));
+}
+
+/// Of what is not read to its end, nobody says how much it is.
+#[test]
+fn a_value_that_is_too_long_is_told_its_bytes_where_they_are_known() {
+    let station = Station::new();
+    for (bytes, says) in [
+        (16_385, "16385 bytes, and at most 16384 may be"),
+        (20_000, "the secret has more than 16384 bytes"),
+    ] {
+        let value = format!("{}x", &"aB3$".repeat(bytes)[..bytes - 1]);
+        set(&station, "long", &value).ends(2).says(&[says]);
+    }
+}
+
+/// A command that asks at a terminal for a value, and has asked; our end of the terminal, and the other one.
+fn asked(station: &Station) -> (Child, File, OwnedFd) {
+    let (ours, theirs) = terminal();
+    let mut command = station.command(&["secret", "set", "github"]);
+    let mut child = station.spawn(command.stdin(theirs.try_clone().unwrap()));
+    let said = child.stderr.as_mut().unwrap();
+    let mut shown = Vec::new();
+    while !shown.ends_with(b"value of github: ") {
+        let mut byte = [0];
+        assert_eq!(said.read(&mut byte).unwrap(), 1, "it has not asked");
+        shown.push(byte[0]);
+    }
+    (child, ours, theirs)
+}
+
+/// Whether a terminal shows what is typed, line by line, and makes signals of keys, as it does to begin with.
+fn shows(terminal: &OwnedFd) -> bool {
+    let modes = LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+    tcgetattr(terminal).unwrap().local_modes.contains(modes)
+}
+
+#[test]
+fn a_value_that_is_typed_is_kept_and_not_shown() {
+    let station = Station::new();
+    let (child, mut ours, theirs) = asked(&station);
+    assert!(!shows(&theirs));
+    ours.write_all(format!("{CANARY}\n").as_bytes()).unwrap();
+    station
+        .wait(child)
+        .ends(0)
+        .prints(&["kept `github` (file)\n"])
+        .never(CANARY);
+    assert!(shows(&theirs));
+    drop(theirs);
+    let mut shown = Vec::new();
+    // The end of a terminal is an error to whoever reads it.
+    let _ = ours.read_to_end(&mut shown);
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(!shown.contains(&CANARY[..6]), "{shown}");
+}
+
+#[test]
+fn a_terminal_is_as_it_was_however_a_hidden_prompt_ends() {
+    let station = Station::new();
+    for signal in [Signal::INT, Signal::QUIT, Signal::TERM] {
+        let (child, _ours, theirs) = asked(&station);
+        assert!(!shows(&theirs));
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let ended = station.wait(child).ends(130);
+        ended.says(&["error: cancelled: nothing was kept"]);
+        assert!(shows(&theirs), "{signal:?}");
+    }
+    // Ctrl-C, as it is typed.
+    for typed in ["\u{3}", "canary\u{3}"] {
+        let (child, mut ours, theirs) = asked(&station);
+        ours.write_all(typed.as_bytes()).unwrap();
+        let ended = station.wait(child).ends(130);
+        ended.says(&["error: cancelled: nothing was kept"]);
+        assert!(shows(&theirs), "{typed:?}");
+    }
     assert_eq!(station.run(&["secret", "list", "--json"]).json(), json!([]));
 }
 
@@ -191,6 +274,26 @@ fn the_environment_keeps_secrets_where_it_is_told_to() {
 }
 
 #[test]
+fn a_variable_that_can_be_no_secret_is_said_with_what_unsets_it() {
+    let station = Station::with("[vault]\nbackend = \"env\"\n");
+    let with = |arguments: &[&str]| {
+        let mut command = station.command(arguments);
+        station.finish(command.env("LAZARET_SECRET_MY_KEY", "20261123"))
+    };
+    with(&["call", "text.count", r#"{"text":"a"}"#])
+        .ends(3)
+        .says(&[
+            "the secret `my_key` cannot be read",
+            "hint: or forget it: unset LAZARET_SECRET_MY_KEY",
+        ])
+        .never("secret remove");
+    with(&["secret", "list"])
+        .ends(0)
+        .prints(&["my_key", "cannot be read", "it could be guessed"])
+        .never("20261123");
+}
+
+#[test]
 fn a_passphrase_locks_the_vault() {
     let server = Server::start(vec![Answer::Bytes(plain(200, "text/plain", "reached"))]);
     let station = with_server(&server, "");
@@ -222,7 +325,7 @@ fn a_passphrase_locks_the_vault() {
         }
         with(&["secret", "list"], phrase, "")
             .ends(0)
-            .prints(&["canary", "cannot be read"]);
+            .prints(&["canary", "cannot be read", why]);
         with(&["secret", "set", "second"], phrase, "x y z x y z").ends(3);
         // What was recorded can be looked at.
         with(&["runs", "list"], phrase, "").ends(0);

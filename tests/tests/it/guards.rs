@@ -161,6 +161,39 @@ async fn shadow_flags_release_declassifies_and_off_is_off() {
     }
 }
 
+/// All records of an agent that makes these calls.
+async fn journal(flow: &str, calls: &[Value]) -> String {
+    let mut replies = calls.to_vec();
+    replies.push(json!({"text": "Done."}));
+    let rig = rig_of(flow).replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Look at the letter.").await;
+    answer.expect("the run goes on, whatever is denied");
+    rig.journal(&run).await
+}
+
+/// G-90: a run is the same, record by record, without the key, with an empty list, and with guards that find nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_guards_every_record_is_the_same() {
+    let without = "mode = \"enforce\"\nhold = \"never\"";
+    let none = format!("{without}\nguards = []");
+    let both = format!("{without}\nguards = [\"untrusted-to-sink\", \"lethal-trifecta\"]");
+    let said = "Somebody wants last quarter's numbers.";
+    let harmless = [read("inbox/letter.md"), write(said)];
+    let plain = journal(without, &harmless).await;
+    for flow in [&none, &both] {
+        assert_eq!(journal(flow, &harmless).await, plain, "{flow}");
+    }
+    // One that is hit is another, so that what is compared can differ.
+    let copies = [read("inbox/letter.md"), write(COPY)];
+    let plain = journal(without, &copies).await;
+    assert_eq!(journal(&none, &copies).await, plain);
+    let hit = journal(&both, &copies).await;
+    assert!(
+        hit != plain && hit.contains("dataflow_policy_blocked"),
+        "{hit}"
+    );
+}
+
 /// G-84: untrusted content, secret content, a sink.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_three_bits() {

@@ -265,7 +265,9 @@ fn seal(key: &Key, name: &str, value: &Secret) -> Result<Sealed> {
 
 fn unseal(key: &Key, name: &str, sealed: &Sealed) -> Result<Secret> {
     let wrong = || {
-        let what = format!("the secret `{name}` does not open: another key, or a damaged file");
+        let what = format!(
+            "the secret `{name}` does not open: another key or passphrase, or a damaged file"
+        );
         Error::new(Code::Corrupt, what).hint(format!("lazaret secret set {name}"))
     };
     let nonce = STANDARD.decode(&sealed.nonce).map_err(|_| wrong())?;

@@ -5,6 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use keyring_core::{CredentialStore, Entry};
 
 use super::{Secret, desktop};
 use crate::edges::state::StateFolder;
@@ -33,6 +36,8 @@ impl Kind {
 pub(super) struct Keyring {
     pub(super) kind: Kind,
     folder: PathBuf,
+    /// What keeps the entries in place of this system's kernel, which not every machine lets a test ask.
+    instead: Option<Arc<CredentialStore>>,
 }
 
 impl Keyring {
@@ -40,6 +45,15 @@ impl Keyring {
         Self {
             kind,
             folder: state.to_owned(),
+            instead: None,
+        }
+    }
+
+    /// The kernel's entry of this name, be there a value in it or not.
+    fn entry(&self, name: &str) -> Result<Entry> {
+        match &self.instead {
+            Some(store) => kernel::entry(store, name),
+            None => kernel::entry(&kernel::store()?, name),
         }
     }
 
@@ -55,7 +69,9 @@ impl Keyring {
         // Named first: a value that is kept under no name would be one that nobody recognises.
         let new = self.change(|names| names.insert(name.to_owned()))?;
         let kept = match self.kind {
-            Kind::Kernel => kernel::store(name, value),
+            Kind::Kernel => self
+                .entry(name)
+                .and_then(|entry| kernel::keep(&entry, value)),
             Kind::Desktop => desktop::store(name, value),
         };
         if kept.is_err() && new {
@@ -66,7 +82,7 @@ impl Keyring {
 
     pub(super) fn remove(&self, name: &str) -> Result<bool> {
         let removed = match self.kind {
-            Kind::Kernel => kernel::remove(name)?,
+            Kind::Kernel => kernel::remove(&self.entry(name)?)?,
             Kind::Desktop => desktop::clear(name)?,
         };
         Ok(self.change(|names| names.remove(name))? || removed)
@@ -88,7 +104,7 @@ impl Keyring {
 
     pub(super) fn reveal(&self, name: &str) -> Result<Option<Secret>> {
         let found = match self.kind {
-            Kind::Kernel => kernel::reveal(name)?,
+            Kind::Kernel => kernel::reveal(&self.entry(name)?)?,
             // What is not on our list is not asked for: nobody has to unlock anything for it.
             Kind::Desktop if !self.names()?.contains(name) => None,
             Kind::Desktop => desktop::lookup(name)?,
@@ -128,9 +144,10 @@ pub(super) fn unusable(whose: &str, why: &str) -> Error {
 
 /// The kernel's.
 mod kernel {
-    use keyring_core::Entry;
+    use std::sync::Arc;
+
     use keyring_core::Error as Wrong;
-    use keyring_core::api::CredentialStoreApi;
+    use keyring_core::{CredentialStore, Entry};
     use linux_keyutils_keyring_store::Store;
     use zeroize::Zeroizing;
 
@@ -140,31 +157,36 @@ mod kernel {
     /// What our entries are called by, before their own name.
     const PROGRAM: &str = "lazaret";
 
-    pub(super) fn store(name: &str, value: &Secret) -> Result<()> {
-        let kept = entry(name)?.set_secret(value.expose().as_bytes());
+    /// The one of this system.
+    pub(super) fn store() -> Result<Arc<CredentialStore>> {
+        let store = Store::new().map_err(|error| failed(&error))?;
+        Ok(store)
+    }
+
+    pub(super) fn entry(store: &Arc<CredentialStore>, name: &str) -> Result<Entry> {
+        let entry = store.build(PROGRAM, name, None);
+        entry.map_err(|error| failed(&error))
+    }
+
+    pub(super) fn keep(entry: &Entry, value: &Secret) -> Result<()> {
+        let kept = entry.set_secret(value.expose().as_bytes());
         kept.map_err(|error| failed(&error))
     }
 
-    pub(super) fn remove(name: &str) -> Result<bool> {
-        match entry(name)?.delete_credential() {
+    pub(super) fn remove(entry: &Entry) -> Result<bool> {
+        match entry.delete_credential() {
             Ok(()) => Ok(true),
             Err(Wrong::NoEntry) => Ok(false),
             Err(error) => Err(failed(&error)),
         }
     }
 
-    pub(super) fn reveal(name: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
-        match entry(name)?.get_secret() {
+    pub(super) fn reveal(entry: &Entry) -> Result<Option<Zeroizing<Vec<u8>>>> {
+        match entry.get_secret() {
             Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
             Err(Wrong::NoEntry) => Ok(None),
             Err(error) => Err(failed(&error)),
         }
-    }
-
-    fn entry(name: &str) -> Result<Entry> {
-        let store = Store::new().map_err(|error| failed(&error))?;
-        let entry = store.build(PROGRAM, name, None);
-        entry.map_err(|error| failed(&error))
     }
 
     /// The library's own words hold no value, but where they could, they are not said.
@@ -175,5 +197,94 @@ mod kernel {
             "it does not do what it is asked for".to_owned()
         };
         super::unusable("system", &crate::words::id::shown(&why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyring_core::mock;
+
+    use super::*;
+
+    const CANARY: &str = "canary-7f3a9c-ring";
+
+    /// A keyring of the kernel as it is, but for the kernel.
+    fn keyring(state: &Path) -> Keyring {
+        let instead: Arc<CredentialStore> = mock::Store::new().unwrap();
+        Keyring {
+            instead: Some(instead),
+            ..Keyring::new(Kind::Kernel, state)
+        }
+    }
+
+    fn secret(value: &str) -> Secret {
+        Secret::new(value.to_owned()).unwrap()
+    }
+
+    /// What the kernel says next of this entry.
+    fn fails_next(keyring: &Keyring, name: &str) {
+        let entry = keyring.entry(name).unwrap();
+        let entry: &mock::Cred = entry.as_any().downcast_ref().unwrap();
+        let why = std::io::Error::other("no room for a key");
+        entry.set_error(keyring_core::Error::PlatformFailure(why.into()));
+    }
+
+    #[test]
+    fn what_a_keyring_keeps_comes_back_and_its_names_alone_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let keyring = keyring(&state);
+        assert!(keyring.reveal("a").unwrap().is_none() && !keyring.remove("a").unwrap());
+        keyring.store("a", &secret("canary-8e4b0d-ring")).unwrap();
+        keyring.store("b", &secret("canary-9d5c1e-ring")).unwrap();
+        keyring.store("a", &secret(CANARY)).unwrap();
+        assert_eq!(keyring.reveal("a").unwrap().unwrap().expose(), CANARY);
+        let kept = StateFolder::open(&state).unwrap();
+        let names = kept.read("keyring.json").unwrap().unwrap();
+        assert_eq!(names, br#"["a","b"]"#);
+        assert!(!kept.has("keyring.lock"));
+        assert!(keyring.remove("a").unwrap() && !keyring.remove("a").unwrap());
+        assert!(keyring.reveal("a").unwrap().is_none());
+        assert_eq!(keyring.names().unwrap(), BTreeSet::from(["b".to_owned()]));
+    }
+
+    #[test]
+    fn a_keyring_that_fails_says_so_and_keeps_no_name_for_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let keyring = keyring(&folder.path().join("state"));
+        let is_told = |error: Error| {
+            let message = error.message();
+            assert_eq!(error.code(), Code::Denied);
+            assert!(message.contains("no room for a key"), "{message}");
+            assert!(!message.contains(CANARY), "{message}");
+            assert!(error.hints().join(" ").contains("backend = \"file\""));
+        };
+        fails_next(&keyring, "a");
+        is_told(keyring.store("a", &secret(CANARY)).unwrap_err());
+        assert_eq!(keyring.names().unwrap(), BTreeSet::new());
+        keyring.store("a", &secret(CANARY)).unwrap();
+        // What cannot be read, or removed, is there: nobody would know its value where it turns up.
+        fails_next(&keyring, "a");
+        is_told(keyring.reveal("a").err().unwrap());
+        fails_next(&keyring, "a");
+        is_told(keyring.remove("a").unwrap_err());
+        assert!(keyring.names().unwrap().contains("a"));
+        assert_eq!(keyring.reveal("a").unwrap().unwrap().expose(), CANARY);
+    }
+
+    #[test]
+    fn what_others_have_put_there_is_a_secret_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let keyring = keyring(&folder.path().join("state"));
+        let put = |bytes: &[u8]| keyring.entry("a").unwrap().set_secret(bytes).unwrap();
+        for (bytes, code) in [
+            (&b"20261123"[..], Code::BadInput),
+            (&b"canary-\xff\xfe-ring"[..], Code::Corrupt),
+        ] {
+            put(bytes);
+            assert_eq!(keyring.reveal("a").err().unwrap().code(), code);
+        }
+        put(CANARY.as_bytes());
+        assert_eq!(keyring.reveal("a").unwrap().unwrap().expose(), CANARY);
     }
 }

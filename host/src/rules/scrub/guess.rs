@@ -10,9 +10,9 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::REDACTED;
+use super::{REDACTED, free};
 use crate::words::limits::{
     SCRUB_DISTINCT_CHARS, SCRUB_ENTROPY_CENTIBITS, SCRUB_TOKEN_CHARS, SCRUB_TOKEN_CHARS_MAX,
 };
@@ -115,7 +115,8 @@ impl Guess {
         }
     }
 
-    /// Cleans every string of a value. Keys stay: a key is what says that its value is secret.
+    /// Cleans every string of a value, and of a key what words within it say is secret. A key that says so of its value
+    /// stays.
     pub fn clean_value(self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -125,7 +126,7 @@ impl Guess {
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.clean_value(item)),
             Value::Object(map) => {
-                for (key, item) in map {
+                for (key, item) in &mut *map {
                     if let Value::String(text) = item
                         && self.keywords
                         && is_secret_key(key)
@@ -135,8 +136,27 @@ impl Guess {
                         self.clean_value(item);
                     }
                 }
+                self.clean_keys(map);
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Cleans keys in which a word says that something is secret, as in `password=…`. What only looks random stays: a long
+    /// name of a schema does so too (`estimated_delivery_window_by_zip_code`), and without the keys that it asks for an outcome
+    /// would be none of its shape.
+    fn clean_keys(self, map: &mut Map<String, Value>) {
+        let words = Self {
+            entropy: false,
+            ..self
+        };
+        let dirty = map.keys();
+        let dirty = dirty.filter_map(|key| Some((key.clone(), words.clean(key)?)));
+        let mut numbers = 2_usize..;
+        for (key, other) in dirty.collect::<Vec<_>>() {
+            if let Some(item) = map.remove(&key) {
+                map.insert(free(map, other, &mut numbers), item);
+            }
         }
     }
 }

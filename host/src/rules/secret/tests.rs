@@ -1,4 +1,4 @@
-//! Places of secrets: what is filled, and what is denied in the same words.
+//! Places of secrets: what is filled, what is denied in the same words, and what helps.
 
 use super::*;
 use crate::rules::grant::METHODS;
@@ -119,8 +119,7 @@ fn denied(url: &str, headers: &[(&str, &str)], name: &str) {
 fn a_marker_for_another_destination_or_of_another_name_is_denied_in_the_same_words() {
     let api = "https://a.test/api/x";
     let github = "{{secret:github}}";
-    // Another place, destination, path; no such secret; another's.
-    denied(api, &[("x-api-key", github)], "github");
+    // Another destination, path; no such secret; another's.
     denied(
         "https://a.test/other",
         &[("authorization", github)],
@@ -165,7 +164,7 @@ fn a_marker_for_another_destination_or_of_another_name_is_denied_in_the_same_wor
     }
 }
 
-/// Nothing that a guest made up stands in a line of policy that somebody may copy.
+/// No name that can be none stands in a line of policy that somebody may copy.
 #[test]
 fn only_what_can_be_a_name_is_proposed_for_policy() {
     for (name, proposed) in [("gitlab", true), ("x\\\"}] # ", false), ("", false)] {
@@ -182,42 +181,163 @@ fn only_what_can_be_a_name_is_proposed_for_policy() {
     }
 }
 
+/// Who has a line for a secret and a destination learns which place is meant.
+fn misplaced(url: &str, headers: &[(&str, &str)], says: &str) {
+    let reason = judged(url, headers, "").unwrap_err();
+    assert_eq!(reason, format!("the secret {says}"), "{url} {headers:?}");
+}
+
 #[test]
-fn a_marker_with_more_around_it_or_in_the_url_is_denied() {
+fn a_marker_in_another_place_than_the_lines_is_denied_by_both_places() {
     let api = "https://a.test/api/x";
     let github = "{{secret:github}}";
+    let only = |at: &str| format!("`github` may not stand in {at}, only in header `authorization`");
+    misplaced(api, &[("X-Api-Key", github)], &only("header `x-api-key`"));
     // More around it than the line says.
-    denied(
-        api,
-        &[("authorization", "Basic {{secret:github}}")],
-        "github",
-    );
-    denied(
-        api,
-        &[("authorization", "Bearer {{secret:github}}x")],
-        "github",
-    );
-    denied(
-        api,
-        &[("authorization", "{{secret:github}}{{secret:github}}")],
-        "github",
-    );
-    denied(api, &[("user-agent", "a {{secret:github}} b")], "github");
+    let basic = [("authorization", "Basic {{secret:github}}")];
+    misplaced(api, &basic, &only("header `authorization` after `Basic `"));
+    for value in [
+        "Bearer {{secret:github}}x",
+        "{{secret:github}}{{secret:github}}",
+        "a {{secret:github}} b",
+    ] {
+        let at = only("header `authorization` with more around it");
+        misplaced(api, &[("authorization", value)], &at);
+    }
     // In the URL.
-    denied("https://a.test/api/{{secret:github}}", &[], "github");
-    denied(
-        "https://a.test/api/%7b%7bsecret:github%7d%7d",
-        &[],
-        "github",
-    );
-    denied("https://a.test/api?key={{secret:github}}", &[], "github");
-    denied("https://a.test/api?{{secret:key}}=1", &[], "key");
-    denied("https://a.test/?key=x{{secret:key}}", &[], "key");
-    denied("https://a.test/?keys={{secret:key}}", &[], "key");
-    denied("https://a.test/?a=1;key={{secret:key}}", &[], "key");
-    denied("https://a.test/#{{secret:key}}", &[], "key");
+    for (url, at) in [
+        ("https://a.test/api/{{secret:github}}", "the path"),
+        ("https://a.test/api/%7b%7bsecret:github%7d%7d", "the path"),
+        ("https://a.test/api#{{secret:github}}", "the fragment"),
+        (
+            "https://a.test/api?{{secret:github}}=1",
+            "the name of a query parameter",
+        ),
+        (
+            "https://a.test/api?key={{secret:github}}",
+            "query parameter `key`",
+        ),
+        (
+            "https://a.test/api?key=x{{secret:github}}",
+            "query parameter `key` with more around it",
+        ),
+    ] {
+        misplaced(url, &[], &only(at));
+    }
+    for (url, at) in [
+        (
+            "https://a.test/?keys={{secret:key}}",
+            "query parameter `keys`",
+        ),
+        (
+            "https://a.test/?a=1;key={{secret:key}}",
+            "query parameter `a` with more around it",
+        ),
+        ("https://a.test/#{{secret:key}}", "the fragment"),
+    ] {
+        let says = format!("`key` may not stand in {at}, only in query parameter `key`");
+        misplaced(url, &[], &says);
+    }
     // One that is filled does not excuse another.
-    denied(api, &[("authorization", github), ("x", github)], "github");
+    let both = [("authorization", github), ("x", github)];
+    misplaced(api, &both, &only("header `x`"));
+    // What is long or hidden is not said, and not cut: half a secret would be recognised by nobody.
+    let long = format!("{} {github}", "x".repeat(100));
+    misplaced(
+        api,
+        &[("x", long.as_str())],
+        &only("header `x` with more around it"),
+    );
+    let hidden = format!("https://a.test/api?a%E2%80%8Bb={github}");
+    misplaced(&hidden, &[], &only("a query parameter"));
+}
+
+/// What a request of `web.post` is denied by.
+fn denial(url: &str, headers: &[(&str, &str)], body: &str) -> Denial {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let fetch = Fetch::new("POST", url, headers.collect(), body.as_bytes().to_vec()).unwrap();
+    let filled = fills(&fetch, &lines(), ("web.post", None));
+    filled.err().unwrap()
+}
+
+#[test]
+fn the_line_that_is_proposed_is_for_the_place_where_the_marker_stands() {
+    let here = "https://a.test/";
+    let header = |name, value| vec![(name, value)];
+    let marker = "{{secret:gitlab}}";
+    let token = "Token {{secret:gitlab}}";
+    let basic = "Basic {{secret:gitlab}}";
+    let body = r#"[{"a/b": {"c~d": "{{secret:gitlab}}"}}]"#;
+    let (key, odd) = (
+        format!("{here}?api_key={marker}"),
+        format!("{here}?a%22b={marker}"),
+    );
+    let odd_key = format!("query = {}", crate::rules::advice::quoted("a\"b"));
+    for (url, headers, body, place) in [
+        (here, header("X-Key", marker), "", r#"header = "x-key""#),
+        (
+            here,
+            header("x-key", token),
+            "",
+            r#"header = "x-key", before = "Token ""#,
+        ),
+        (
+            here,
+            header("Authorization", basic),
+            "",
+            r#"basic = "USER""#,
+        ),
+        (key.as_str(), Vec::new(), "", r#"query = "api_key""#),
+        (odd.as_str(), Vec::new(), "", odd_key.as_str()),
+        (here, Vec::new(), body, r#"json = "/0/a~1b/c~0d""#),
+    ] {
+        let denial = denial(url, &headers, body);
+        assert_eq!(
+            denial.reason,
+            "there is no secret `gitlab` for this request"
+        );
+        let line = format!("secrets = [{{ name = \"gitlab\", to = \"{here}\", {place} }}]");
+        assert_eq!(
+            denial.allow,
+            ["[grants.\"web.post\"]", line.as_str()],
+            "{url} {headers:?}"
+        );
+        assert!(toml::from_str::<toml::Table>(&line).is_ok(), "{line}");
+    }
+    // Where no line gives a place, none is proposed.
+    for (url, headers, body) in [
+        ("https://a.test/{{secret:gitlab}}", Vec::new(), ""),
+        ("https://a.test/?{{secret:gitlab}}", Vec::new(), ""),
+        ("https://a.test/?k=a{{secret:gitlab}}", Vec::new(), ""),
+        (here, header("x", "{{secret:gitlab}} a"), ""),
+        (here, Vec::new(), r#"{"{{secret:gitlab}}": 1}"#),
+        (here, Vec::new(), r#""{{secret:gitlab}}""#),
+    ] {
+        let denial = denial(url, &headers, body);
+        assert_eq!(denial.allow, [""; 0], "{url} {headers:?} {body}");
+    }
+}
+
+/// Row 57: of a secret that no line of the tool names for this destination the same is said as of none at all, wherever its
+/// marker stands.
+#[test]
+fn a_secret_without_a_line_is_said_to_be_none_in_every_place() {
+    let places = |name: &str| {
+        let marker = format!("{{{{secret:{name}}}}}");
+        let url = format!("https://a.test/?q={marker}");
+        let body = format!("{{\"a\": \"{marker}\"}}");
+        [
+            denial("https://a.test/", &[("x", marker.as_str())], ""),
+            denial(&url, &[], ""),
+            denial(&url.replace("?q=", ""), &[], ""),
+            denial("https://a.test/", &[], &body),
+        ]
+    };
+    // `pass` is for another destination; nobody knows the other one.
+    let said = |name: &str| format!("{:?}", places(name)).replace(name, "NAME");
+    assert_eq!(said("pass"), said("gone"));
 }
 
 #[test]
@@ -284,13 +404,25 @@ fn short_and_common_values_are_refused() {
         ("admin", "5 characters"),
         ("", "0 characters"),
         ("1234567", "7 characters"),
-        ("Password1", "common word"),
-        ("changeme", "common word"),
+        ("Password1", "it is a common word"),
+        ("changeme", "it is a common word"),
+        ("12345678", "it is a common number"),
+        ("PasswordPassword", "it is a common word, repeated"),
+        ("123456789123456789", "it is a common number, repeated"),
+        (
+            "canary7canary7canary7",
+            "at least 10 such characters; what is repeated counts once",
+        ),
+        (
+            "2026-2026-2026-2026-2026-",
+            "at least 16 such characters; what is repeated counts once",
+        ),
         ("aaaaaaaaaaaa", "different characters"),
         ("abcabcabcabc", "different characters"),
         ("internationals", "one word"),
         ("ghp_a1b2c3\r\nx: y", "control characters"),
-        (" ghp_a1b2c3", "blank"),
+        (" ghp_a1b2c3", "it begins or ends with a blank"),
+        ("password ", "it begins or ends with a blank"),
         ("application/json", "a MIME type; redacting it"),
         ("Text/Event-Stream", "a MIME type"),
         ("Content-Type", "the name of a header"),
@@ -323,6 +455,7 @@ fn short_and_common_values_are_refused() {
     }
     for value in [
         "ghp_a1b2c3",
+        "ghp_a1b2c3ghp_a1b2c3",
         "canary-7f3a9c",
         "correct horse battery staple",
         "correct-horse-battery-staple",
@@ -362,9 +495,25 @@ fn a_line_fills_its_own_place_in_a_body_and_no_other() {
 
 #[test]
 fn a_long_value_is_refused() {
-    let value = |bytes: usize| "aB3$".repeat(bytes / 4 + 1)[..bytes].to_owned();
+    // With an end of its own: what only repeats a piece is as good as that.
+    let value = |bytes: usize| format!("{}x", &"aB3$".repeat(bytes / 4 + 1)[..bytes - 1]);
     assert!(check_value(&value(SECRET_BYTES)).is_ok());
     assert!(check_value(&value(SECRET_BYTES + 1)).is_err());
+}
+
+#[test]
+fn a_value_is_the_piece_that_it_repeats() {
+    for (value, expected) in [
+        ("abab", "ab"),
+        ("aaaa", "a"),
+        ("aba", "aba"),
+        ("ababa", "ababa"),
+        ("éxéxéx", "éx"),
+        ("ab", "ab"),
+        ("", ""),
+    ] {
+        assert_eq!(piece(value), expected);
+    }
 }
 
 #[test]

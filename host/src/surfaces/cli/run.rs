@@ -346,23 +346,26 @@ fn read_goal() -> Result<String> {
     if std::io::stdin().is_terminal() {
         return Err(Error::bad_input("there is no prompt").hint("lazaret run \"what it shall do\""));
     }
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let most = u64::try_from(GOAL_BYTES)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
     std::io::stdin()
         .take(most)
-        .read_to_string(&mut text)
+        .read_to_end(&mut bytes)
         .map_err(|error| {
             Error::bad_input(format!(
                 "standard input cannot be read: {}",
                 why(error.kind())
             ))
         })?;
-    if text.len() > GOAL_BYTES {
-        return Err(Error::too_big("the prompt", GOAL_BYTES, text.len()));
+    // Nobody has read on, so that how many there are is not known.
+    if bytes.len() > GOAL_BYTES {
+        let what =
+            format!("the prompt has more than {GOAL_BYTES} bytes, the most that one may have");
+        return Err(Error::new(Code::TooBig, what).hint("attach a file: --attach FILE"));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|_| Error::bad_input("standard input is no UTF-8 text"))
 }
 
 fn check_prompt(text: &str) -> Result<()> {

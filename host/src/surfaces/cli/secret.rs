@@ -1,5 +1,7 @@
 //! `lazaret secret`: values that tools may use and never see.
 
+mod hidden;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Read};
 
@@ -13,7 +15,7 @@ use crate::runs::host::Setup;
 use crate::surfaces::config::uses::{By, Use, uses};
 use crate::surfaces::config::{Config, Surroundings};
 use crate::surfaces::paint::{bad, faint, foreign, strong, table};
-use crate::words::error::{Error, Result, why};
+use crate::words::error::{Code, Error, Result, why};
 use crate::words::limits::SECRET_BYTES;
 
 /// Keep values that tools may use and never see.
@@ -60,11 +62,13 @@ pub(super) enum Secret {
 }
 
 impl Secret {
-    pub(super) fn perform(self, scene: &Scene) -> Result<u8> {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         // Nothing below needs what this forbids.
         memory::hide();
         match self {
-            Self::Set { name, stdin } => set(scene, &scene.look_at_config()?.setup, &name, stdin),
+            Self::Set { name, stdin } => {
+                set(scene, &scene.look_at_config()?.setup, (&name, stdin)).await
+            }
             Self::List => list(scene, &look(scene)?),
             Self::Remove { name } => remove(scene, &look(scene)?, &name),
         }
@@ -90,9 +94,12 @@ fn look(scene: &Scene) -> Result<Setup> {
     Ok(config.setup)
 }
 
-fn set(scene: &Scene, setup: &Setup, name: &str, stdin: bool) -> Result<u8> {
+async fn set(scene: &Scene, setup: &Setup, (name, stdin): (&str, bool)) -> Result<u8> {
     check_name(name)?;
-    let value = read_value(name, stdin)?;
+    let value = match std::io::stdin().is_terminal() && !stdin {
+        true => hidden::typed(&format!("value of {name}:")).await?,
+        false => read_value(name)?,
+    };
     setup.vault.store(name, &Kept::new(value)?)?;
     if scene.json {
         print::compact(&json!({"ok": true, "name": name, "backend": setup.vault.place()}));
@@ -108,23 +115,22 @@ fn set(scene: &Scene, setup: &Setup, name: &str, stdin: bool) -> Result<u8> {
     Ok(0)
 }
 
-/// The value, from a terminal without echo, or all of standard input but one line end. Never from the
-/// arguments: other users of the machine can read those.
-fn read_value(name: &str, stdin: bool) -> Result<String> {
-    let unreadable = |error: std::io::Error| {
-        Error::bad_input(format!("the value cannot be read: {}", why(error.kind())))
-    };
-    if std::io::stdin().is_terminal() && !stdin {
-        return rpassword::prompt_password(format!("value of {name}: ")).map_err(unreadable);
-    }
-    let mut bytes = Zeroizing::new(Vec::new());
-    let most = u64::try_from(SECRET_BYTES)
-        .unwrap_or(u64::MAX)
-        .saturating_add(3);
+/// The value: all of standard input but one line end. Never from the arguments: other users of the machine can read those.
+fn read_value(name: &str) -> Result<String> {
+    // As much as the longest has with its line end, and one byte more: where that comes, nobody knows how much would.
+    let most = SECRET_BYTES.saturating_add(3);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(most));
     std::io::stdin()
-        .take(most)
+        .take(u64::try_from(most).unwrap_or(u64::MAX))
         .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+        .map_err(|error| {
+            Error::bad_input(format!("the value cannot be read: {}", why(error.kind())))
+        })?;
+    if bytes.len() == most {
+        let what =
+            format!("the secret has more than {SECRET_BYTES} bytes, the most that one may have");
+        return Err(Error::new(Code::TooBig, what));
+    }
     let text = std::str::from_utf8(&bytes).map_err(|_| {
         Error::bad_input("the value is no UTF-8 text").hint("encode it, as in base64")
     })?;
@@ -163,7 +169,8 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
     let place = setup.vault.place();
     let mut rows = Vec::new();
     for name in &names {
-        let state = match (kept.contains(name), setup.vault.trouble(name)) {
+        let trouble = setup.vault.trouble(name).filter(|_| kept.contains(name));
+        let state = match (kept.contains(name), &trouble) {
             (true, None) => faint(place),
             (true, Some(_)) => bad("cannot be read"),
             (false, _) => bad("not set"),
@@ -182,6 +189,10 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
             .unwrap_or_else(|| "nobody in this configuration".to_owned());
         rows.push(vec![strong(name), state, foreign(&first)]);
         rows.extend(used.map(|more| vec![strong(""), faint(""), foreign(&more)]));
+        if let Some(error) = trouble {
+            let why = [&[error.message().to_owned()][..], error.hints()].concat();
+            rows.push(vec![strong(""), faint(""), foreign(&why.join("; "))]);
+        }
     }
     for (name, variable) in variables {
         let used = uses.get(name).and_then(|uses| uses.first());

@@ -41,6 +41,7 @@ plugin! {
         floods::nest,
         leaks::send_each,
         leaks::send_undeclared,
+        leaks::remember,
         leaks::spill,
         leaks::carry_off,
         leaks::look_over,

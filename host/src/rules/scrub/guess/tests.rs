@@ -116,6 +116,51 @@ fn values_are_cleaned_by_their_keys() {
 }
 
 #[test]
+fn keys_are_cleaned_by_their_words_and_none_takes_the_place_of_another() {
+    let name = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let mut value = json!({
+        "TOKEN=abc": 1, "TOKEN=def": {"?api_key=x1&page=2": "password=y"}, "TOKEN=[REDACTED] 3": 3,
+        "TOKEN=ghi": 4, "token": "t", name: "by its looks alone",
+    });
+    BOTH.clean_value(&mut value);
+    let fields = value.as_object().unwrap();
+    assert_eq!(fields.len(), 6, "{value}");
+    let text = value.to_string();
+    for part in ["abc", "def", "ghi", "x1", "=y", "\"t\""] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(value["TOKEN=[REDACTED]"], 1);
+    assert_eq!(
+        value["TOKEN=[REDACTED] 2"]["?api_key=[REDACTED]&page=2"],
+        "password=[REDACTED]"
+    );
+    assert_eq!(value["TOKEN=[REDACTED] 3"], 3);
+    assert_eq!(value["TOKEN=[REDACTED] 4"], 4);
+    assert_eq!(value[name], "by its looks alone");
+    // A schema's own names stay, as long as they are.
+    let long = "estimated_delivery_window_by_zip_code";
+    assert!(RANDOM.clean(long).is_some());
+    let mut shape = json!({long: 7, "Authorization": "Basic"});
+    let was = shape.clone();
+    BOTH.clean_value(&mut shape);
+    assert_eq!(shape, was);
+    // Without words, no key is cleaned.
+    let mut value = json!({"TOKEN=abc": 1});
+    RANDOM.clean_value(&mut value);
+    assert_eq!(value, json!({"TOKEN=abc": 1}));
+}
+
+#[test]
+fn many_keys_of_one_name_are_numbered_in_time() {
+    let keys = (0..20_000).map(|at| (format!("TOKEN=x{at}"), Value::Null));
+    let mut value: Value = keys.collect();
+    WORDS.clean_value(&mut value);
+    let fields = value.as_object().unwrap();
+    assert_eq!(fields.len(), 20_000);
+    assert!(fields.contains_key("TOKEN=[REDACTED] 20000"));
+}
+
+#[test]
 fn length_is_from_24_to_512() {
     let long: String = (0..16)
         .map(|_| "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT+u")
