@@ -36,7 +36,7 @@ use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
 use self::checkpoint::Checkpoints;
 pub use self::prune::{Pruned, Stays};
-pub use self::salvage::{Salvaged, salvage, settle};
+pub use self::salvage::{Salvaged, is_sound, salvage, settle};
 pub use self::sessions::Begun;
 use self::watch::Watches;
 pub use self::watch::{Watcher, check_ahead};
@@ -531,7 +531,7 @@ impl Journal {
     /// The one run whose name begins with `start`, or the newest for `last`.
     ///
     /// # Errors
-    /// `NotFound` for none, `BadInput` for more than one.
+    /// `NotFound` for none, `BadInput` for more than one, and for no name at all.
     pub async fn find(&self, start: &str) -> Result<RunId> {
         let start = start.to_owned();
         self.ask(move |database, _| store::find(database, &start))

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use self::apart::Apart;
 pub use self::ending::shell_word;
 use self::handed::named;
-pub use self::handed::{adopting, check_handed, handed};
+pub use self::handed::{Handed, Inside, adopting, check_handed, handed, handed_in};
 pub use self::headings::headings;
 use self::kind::Kind;
 use self::leaves::{Leaf, empties, leaves, lies_at, texts_at};

@@ -45,6 +45,8 @@ pub struct Finding {
 pub enum State {
     /// They are.
     Intact,
+    /// They are those that were imported, and nobody vouches for them.
+    Unproven,
     /// So many at the beginning were written before there were chains: nothing is known of them.
     Unchained(u64),
     /// They fit, but the last ones are missing.
@@ -104,6 +106,7 @@ impl Audit {
                 State::EndMissing
             }
             None if verified.unchained > 0 => State::Unchained(verified.unchained),
+            None if verified.provenance == Provenance::Foreign => State::Unproven,
             None => State::Intact,
         };
         Ok(Finding {
@@ -138,8 +141,8 @@ impl Audit {
     pub async fn export(&self, run: &RunId, redacted: bool) -> Result<String> {
         let found = self.verify(run).await?;
         let vouched = match found.state {
-            State::Intact => found.provenance != Provenance::Foreign,
-            State::Unchained(_) => false,
+            State::Intact => true,
+            State::Unproven | State::Unchained(_) => false,
             State::EndMissing | State::Broken(..) => {
                 let what = format!("the run `{run}` is not exported: {}", found.state.reason());
                 return Err(
@@ -193,6 +196,11 @@ impl State {
     pub fn reason(&self) -> String {
         match self {
             Self::Intact => "every record is as it was written".to_owned(),
+            Self::Unproven => {
+                "what another host wrote may say anything, and so may an export without \
+                proof, such as a redacted one: whether it was written so cannot be known"
+                    .to_owned()
+            }
             Self::Unchained(records) => format!(
                 "its first {records} records were written before there were chains; nothing is known of them"
             ),
@@ -208,6 +216,7 @@ impl State {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Intact => "intact",
+            Self::Unproven => "unproven",
             Self::Unchained(_) => "unchained",
             Self::EndMissing => "cut",
             Self::Broken(..) => "broken",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::host::{Places, Records};
 use crate::edges::state::{Alone, StateFolder};
-use crate::gate::journal::{Journal, Provenance, Salvaged, salvage, settle};
+use crate::gate::journal::{Journal, Provenance, Salvaged, is_sound, salvage, settle};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{End, Event, Stopped};
 use crate::words::key::HostKey;
@@ -23,16 +23,17 @@ const ENDINGS: [&str; 3] = [".db-shm", ".db-wal", ".db"];
 /// What came of it.
 #[derive(Debug)]
 pub struct Repaired {
-    /// The new journal.
+    /// The new journal; the one that is there, where nothing is wrong with it.
     pub path: PathBuf,
-    /// The damaged one, as it is called by now.
-    pub damaged: PathBuf,
+    /// The damaged one, as it is called by now; none where nothing is wrong with it.
+    pub damaged: Option<PathBuf>,
     /// Every run that is known to have been there.
     pub runs: Vec<Salvaged>,
 }
 
 /// Copies what can be saved; puts the copy in the place of the damaged one, where that is wished. What had not ended has by
-/// then: what is missing behind its last record may have happened, and does not happen again.
+/// then: what is missing behind its last record may have happened, and does not happen again. A journal with which nothing is
+/// wrong stays as it is.
 ///
 /// # Errors
 /// `Corrupt` where nothing can be read, `NotFound` without a journal, `Conflict` where the damaged one cannot be kept,
@@ -55,28 +56,37 @@ pub async fn repair(places: &Places, replace: bool) -> Result<Repaired> {
     remove(&folder, REPAIRING)?;
     let path = folder.plain_file(&file(REPAIRING))?;
     let runs = salvage(&from, &path, &key)?;
-    end(&path, (places, key), &runs).await?;
+    let ended = end(&path, (places, key), &runs).await?;
+    if !ended && runs.iter().all(|run| run.lost.is_none()) && is_sound(&from) {
+        remove(&folder, REPAIRING)?;
+        return Ok(Repaired {
+            path: from,
+            damaged: None,
+            runs,
+        });
+    }
     remove(&folder, REPAIRED)?;
     called(&folder, REPAIRING, REPAIRED)?;
     if !replace {
         return Ok(Repaired {
             path: folder.path().join(file(REPAIRED)),
-            damaged: from,
+            damaged: Some(from),
             runs,
         });
     }
     put_in_place(&folder)?;
     Ok(Repaired {
-        damaged: folder.path().join(file(DAMAGED)),
+        damaged: Some(folder.path().join(file(DAMAGED))),
         path: from,
         runs,
     })
 }
 
 /// Ends what had not ended and waits for nobody. One that waits goes on as it was left, where nothing of it is known to be
-/// lost.
-async fn end(path: &Path, (places, key): (&Places, HostKey), runs: &[Salvaged]) -> Result<()> {
+/// lost. Says whether any was ended.
+async fn end(path: &Path, (places, key): (&Places, HostKey), runs: &[Salvaged]) -> Result<bool> {
     let journal = Journal::open(path, places.clock.clone(), key)?;
+    let mut ended = false;
     for run in runs.iter().filter(|run| run.records > 0) {
         let (records, verified) = journal.verified(&run.run).await?;
         let waits = matches!(
@@ -90,10 +100,12 @@ async fn end(path: &Path, (places, key): (&Places, HostKey), runs: &[Salvaged]) 
         journal.take_up(&run.run, &records)?;
         journal.append(&run.run, 0, cut())?;
         journal.let_go(&run.run);
+        ended = true;
     }
     journal.sync().await?;
     drop(journal);
-    settle(path)
+    settle(path)?;
+    Ok(ended)
 }
 
 /// How a run ends of which nobody knows what came after.

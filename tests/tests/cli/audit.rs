@@ -289,6 +289,21 @@ fn only_what_was_decided_is_shown() {
     assert_eq!(lines.len(), 3);
     assert!(lines[..2].iter().all(|line| line["event"] == "judged"));
     assert_eq!(lines[2]["denied"], 1);
+    // About what is not there nothing is decided.
+    station.run(&["call", "text.nope"]).ends(4);
+    let audit = ["runs", "show", "--audit"];
+    station.run(&audit).ends(0).prints(&[
+        " wrong call text.nope by client ",
+        "1 allowed, 0 asked, 0 denied, 1 wrong",
+    ]);
+    let lines = station
+        .run(&[&audit[..], &["--json"]].concat())
+        .ends(0)
+        .lines();
+    assert_eq!(
+        (&lines[2]["denied"], &lines[2]["wrong"]),
+        (&0.into(), &1.into())
+    );
 }
 
 /// G-80: whatever a subject holds, an audit line is one line of text.
@@ -377,8 +392,9 @@ fn what_comes_from_elsewhere_is_marked_and_goes_nowhere() {
     let path = path.to_str().unwrap();
     other_key(&other);
     other.run(&["runs", "import", path]).ends(0).prints(&[
-        "intact [RUN]",
+        "unproven [RUN]",
         "imported: what another host wrote may say anything",
+        "whether it was written so cannot be known",
     ]);
     let shown = other.run(&["runs", "show", &run, "--json"]).ends(0).lines();
     assert!(
@@ -400,10 +416,68 @@ fn what_comes_from_elsewhere_is_marked_and_goes_nowhere() {
     // What was written before with the other key does not fit this one.
     verify(&other)
         .ends(1)
-        .prints(&["intact [RUN]", "another host's key"]);
+        .prints(&["unproven [RUN]", "another host's key"]);
+    other
+        .run(&["runs", "verify", &run])
+        .ends(1)
+        .prints(&["unproven [RUN]"])
+        .never("as it was written");
     // Exported again it is still nobody's.
     let again = other.run(&["runs", "export", &run]).ends(0);
     assert!(!again.out.contains("\"mac\""), "{again}");
+}
+
+/// In a folder where nothing has begun: what was imported is what is looked at next.
+#[test]
+fn what_alone_was_imported_is_named() {
+    let (station, run) = used();
+    let path = export(&station, &run);
+    let text = fs::read(&path).unwrap();
+    let look = "look at it: lazaret runs show [RUN]";
+    forget(&station);
+    station
+        .run_with_input(&["runs", "import", "-"], &text)
+        .ends(0)
+        .says_only(look)
+        .prints(&["intact [RUN] 6 records, exported here and imported again"]);
+    for words in [&["runs", "show"][..], &["runs", "verify", "last"]] {
+        station.run(words).ends(4).says(&[
+            "there is no run that began here, only imported ones",
+            "hint: lazaret runs show [RUN]",
+        ]);
+    }
+    station
+        .run_with_input(&["runs", "import", "-"], b"no run\n")
+        .ends(2)
+        .says(&["this is no exported run"]);
+    station
+        .run_with_input(&["runs", "import", "-"], &vec![b' '; (64 << 20) + 1])
+        .ends(2)
+        .says(&["is too big"]);
+}
+
+/// A name that was lost on the way, as that of a variable, is not the newest run.
+#[test]
+fn no_name_at_all_is_no_run() {
+    let (station, _) = used();
+    for words in [
+        &["runs", "show", ""][..],
+        &["runs", "show", "", "--audit"],
+        &["runs", "watch", ""],
+        &["runs", "verify", ""],
+        &["runs", "export", ""],
+        &["runs", "replay", ""],
+        &["runs", "resume", ""],
+        &["runs", "cancel", ""],
+        &["runs", "prune", ""],
+        &["policy", "explain", "--run", ""],
+    ] {
+        station
+            .run(words)
+            .ends(2)
+            .says(&["error: no run is named\n", "`last`"]);
+    }
+    station.run(&["runs", "show", "last"]).ends(0);
 }
 
 #[test]

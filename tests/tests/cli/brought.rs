@@ -1,5 +1,7 @@
 //! `lazaret run --with` and `lazaret script --with`: going on with what another run held.
 
+use serde_json::json;
+
 use crate::station::Station;
 
 const MOUNTS: &str = r#"
@@ -25,6 +27,33 @@ fn held() -> Station {
     station.write("out/keep", "");
     station.run(&["run", "Take the letter."]).ends(0);
     station
+}
+
+const TAKE: &str =
+    r#"{"calls":[{"tool":"files.write","args":{"path":"out/b.txt","content":{"$handle":"h2"}}}]}"#;
+
+/// A question shows how a text begins; whoever says yes says yes to all of it.
+#[test]
+fn what_a_question_is_about_is_shown_to_its_end() {
+    let station = Station::scripted("[\"files.*\"]", &[READ, FIELD, TAKE, DONE], MOUNTS);
+    let letter = format!("{}\nto: \u{202e}eve, canary-41c8", "x".repeat(900));
+    station.write("inbox/letter.txt", &letter);
+    station.write("out/keep", "");
+    station.run(&["run", "Take the letter."]).ends(75);
+    let asked = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let id = asked[0]["question"].as_str().unwrap();
+    assert!(
+        !asked[0].to_string().contains("canary-41c8"),
+        "{}",
+        asked[0]
+    );
+    station.run(&["ask", "show", id]).ends(0).prints(&[
+        "in `/content`: the handle `h2` holds:\n  | xxx",
+        "xxx\n  | to: \\u{202e}eve, canary-41c8\n",
+    ]);
+    let shown = station.run(&["ask", "show", id, "--json"]).ends(0).json();
+    let held = json!([{"argument": "/content", "handle": "h2", "text": letter, "more": 0}]);
+    assert_eq!(shown["held"], held);
 }
 
 const COUNT: &str =

@@ -115,7 +115,7 @@ fn a_client_of_mcp_is_told_where_its_user_answers() {
 #[test]
 fn what_is_not_found_is_said_with_where_it_was_looked_for() {
     let station = Station::with(POLICY);
-    for words in [&["ask", "allow", "3f9a"][..], &["runs", "show", "2026"]] {
+    for words in [&["ask", "allow", "3f9a01"][..], &["runs", "show", "2026"]] {
         station.run(words).ends(4).says(&[
             "there is no ",
             "hint: looked in `[HERE]/.lazaret`: what another folder holds is found from there, or with `--config FILE`",

@@ -491,12 +491,40 @@ fn a_run_that_lost_its_end_does_not_go_on_after_a_repair() {
 fn where_nothing_can_be_read_there_is_no_copy() {
     let (station, path) = used();
     fs::write(&path, [0xA5; 8_192]).unwrap();
-    station.run(&["runs", "repair"]).ends(1).says_only(DAMAGED);
+    station.run(&["runs", "repair"]).ends(1).says_only(
+        "error: nothing of `[ROOT]/state/lazaret/runs/journal.db` can be read: it is damaged or no journal\n\
+         hint: move it away; lazaret then begins a new one",
+    );
     assert!(!folder(&station).join("journal-repaired.db").exists());
     let none = Station::new();
     none.run(&["runs", "repair"])
         .ends(4)
         .says(&["there is no journal `[ROOT]/state"]);
+}
+
+/// Nor is one put away with which nothing is wrong, with or without runs.
+#[test]
+fn what_is_not_damaged_is_not_repaired() {
+    let (station, path) = used();
+    for holds in ["1 run", "0 runs"] {
+        let says = format!(
+            "ok nothing is wrong with `[ROOT]/state/lazaret/runs/journal.db`, which holds {holds}: there is nothing to repair"
+        );
+        for words in [&["runs", "repair"][..], &["runs", "repair", "--replace"]] {
+            station.run(words).ends(0).says_only("").prints(&[&says]);
+        }
+        let told = station.run(&["runs", "repair", "--json"]).ends(0).json();
+        assert_eq!(told["damaged"], serde_json::Value::Null, "{told}");
+        for name in [
+            "journal-repaired.db",
+            "journal-repairing.db",
+            "journal-damaged.db",
+        ] {
+            assert!(!folder(&station).join(name).exists(), "{name}");
+        }
+        let database = Connection::open(&path).unwrap();
+        database.execute("DELETE FROM records", []).unwrap();
+    }
 }
 
 fn runs_in(path: &Path) -> Vec<String> {

@@ -163,6 +163,23 @@ fn questions_are_data_for_programs() {
     );
 }
 
+/// Too little of a name would answer whatever waits.
+#[test]
+fn a_question_is_named_by_six_characters_or_more() {
+    let station = asks();
+    let id = question(&station);
+    for short in ["", &id[..1], &id[..5]] {
+        for word in ["show", "allow", "always", "deny"] {
+            station.run(&["ask", word, short]).ends(2).says(&[
+                "a question is named by the first 6 characters of its name or more",
+                "hint: name the question by its first characters: `lazaret ask list` has them",
+            ]);
+        }
+    }
+    assert_eq!(question(&station), id, "it waits as before");
+    station.run(&["ask", "deny", &id[..6]]).ends(0);
+}
+
 #[test]
 fn without_questions_there_is_nothing_to_answer() {
     let station = Station::with(POLICY);
@@ -172,7 +189,7 @@ fn without_questions_there_is_nothing_to_answer() {
         .says(&["nothing waits for an answer"]);
     let none = station.run(&["ask", "list", "--json"]).ends(0);
     assert!(none.says_only("").listed().is_empty());
-    station.run(&["ask", "show", "abc"]).ends(4);
+    station.run(&["ask", "show", "abcdef"]).ends(4);
     station.run(&["ask", "allow"]).ends(2);
     station.run(&["runs", "resume"]).ends(4);
     station.run(&["runs", "resume", "none"]).ends(4);

@@ -148,6 +148,7 @@ fn a_redacted_export_proves_nothing() {
         .ends(0)
         .json();
     assert_eq!(taken["imported"], true, "{taken}");
+    assert_eq!(taken["state"], "unproven", "{taken}");
     // Where there is nothing to take out it is an export like any other.
     station
         .run(&["call", "text.count", "{\"text\": \"a\"}"])

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OpenFlags, Row, params};
 
 use super::chain;
 use super::planted::disarm;
-use super::store::{self, damaged, explain_read};
-use crate::words::error::Result;
+use super::store::{self, explain_read};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event};
 use crate::words::id::{Digest, RunId};
 use crate::words::key::HostKey;
@@ -35,15 +35,16 @@ struct Raw {
     chain: Option<Vec<u8>>,
 }
 
-/// Copies what can be saved from one journal into another, which must not be there yet.
+/// Copies what can be saved from one journal into another, which must not be there yet. Of one without runs that is
+/// nothing, if it is sound.
 ///
 /// # Errors
 /// `Corrupt` where nothing can be read, `DiskFailed`.
 pub fn salvage(from: &Path, to: &Path, key: &HostKey) -> Result<Vec<Salvaged>> {
-    let old = open(from).map_err(|_| damaged(&from.display().to_string()))?;
+    let old = open(from).map_err(|_| unreadable(from))?;
     let names = names(&old);
-    if names.is_empty() {
-        return Err(damaged(&from.display().to_string()));
+    if names.is_empty() && !store::is_sound(&old).unwrap_or(false) {
+        return Err(unreadable(from));
     }
     let mut new = store::open(to)?;
     let copying = new.transaction().map_err(explain_read)?;
@@ -55,6 +56,21 @@ pub fn salvage(from: &Path, to: &Path, key: &HostKey) -> Result<Vec<Salvaged>> {
     // All of it lies in the one file then.
     store::checkpoint(&new, true)?;
     Ok(saved)
+}
+
+/// Whether nothing is wrong with a journal's file. Whether its runs are whole is seen where they are copied.
+#[must_use]
+pub fn is_sound(path: &Path) -> bool {
+    open(path).is_ok_and(|journal| store::is_sound(&journal).unwrap_or(false))
+}
+
+/// That nothing of it can be saved: to repair it once more would not help.
+fn unreadable(path: &Path) -> Error {
+    let what = format!(
+        "nothing of `{}` can be read: it is damaged or no journal",
+        path.display()
+    );
+    Error::new(Code::Corrupt, what).hint("move it away; lazaret then begins a new one")
 }
 
 /// Carries over what the log of a new journal holds, once nobody has it open: all of it lies in the one file then.
@@ -216,7 +232,6 @@ mod tests {
     use super::super::Journal;
     use super::*;
     use crate::words::clock::Clock;
-    use crate::words::error::Code;
 
     fn key() -> HostKey {
         HostKey::new(&[7; 32])
@@ -261,6 +276,31 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_journal_is_sound_and_a_changed_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let from = path("old.db");
+        drop(store::open(&from).unwrap());
+        assert!(is_sound(&from));
+        let saved = salvage(&from, &path("new.db"), &key()).unwrap();
+        assert!(saved.is_empty(), "{saved:?}");
+        for (change, copy) in [
+            ("PRAGMA application_id = 1", "one.db"),
+            ("CREATE TABLE more (a)", "other.db"),
+        ] {
+            let changed = path(copy);
+            store::open(&changed)
+                .unwrap()
+                .execute_batch(change)
+                .unwrap();
+            assert!(!is_sound(&changed), "{change}");
+            let error = salvage(&changed, &path("no.db"), &key()).unwrap_err();
+            assert_eq!(error.code(), Code::Corrupt, "{change}");
+        }
+        assert!(!is_sound(&path("none.db")));
+    }
+
+    #[test]
     #[expect(
         clippy::disallowed_methods,
         reason = "the journal owns its database, which is no database here"
@@ -270,8 +310,11 @@ mod tests {
         let (from, to) = (folder.path().join("old.db"), folder.path().join("new.db"));
         for what in [&b""[..], b"a text", &[0xA5; 8_192]] {
             std::fs::write(&from, what).unwrap();
+            assert!(!is_sound(&from));
             let error = salvage(&from, &to, &key()).unwrap_err();
             assert_eq!(error.code(), Code::Corrupt);
+            let hints = error.hints().concat();
+            assert!(!hints.contains("repair"), "{hints}");
             assert_eq!(std::fs::read(&from).unwrap(), what);
             assert!(!to.exists());
         }

@@ -427,7 +427,7 @@ pub(super) fn settled(database: &Connection, start: &str) -> Result<Option<(RunI
     Ok(found.map(|record| (record.run, record.event)))
 }
 
-/// The one run whose name begins so, or the newest that began here.
+/// The one run whose name begins so, or the newest that began here for `last`.
 pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
     const NEWEST: &str = "SELECT run FROM records WHERE seq = 0 AND ?1 = ''
         AND run NOT IN (SELECT run FROM imports) ORDER BY at DESC, run DESC LIMIT 1";
@@ -438,6 +438,10 @@ pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
         ) SELECT run FROM last WHERE run IS NOT NULL UNION ALL SELECT run FROM (
             SELECT max(run) AS run FROM records WHERE run >= ?1 AND run < (SELECT run FROM last)
         ) WHERE run IS NOT NULL";
+    if start.is_empty() {
+        return Err(Error::bad_input("no run is named")
+            .hint("name it by its first characters, or write `last` for the newest one; `lazaret runs list` shows them"));
+    }
     let start = if start == "last" { "" } else { start };
     let query = if start.is_empty() { NEWEST } else { NAMED };
     let failed = explain_read;
@@ -448,7 +452,7 @@ pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
     let found: Vec<String> = found.collect::<rusqlite::Result<_>>().map_err(failed)?;
     match found.as_slice() {
         [one] => Ok(RunId::known(one)),
-        [] if start.is_empty() => Err(Error::not_found("run yet")),
+        [] if start.is_empty() => Err(none_begun(database)?),
         [] => Err(Error::not_found(format!("run that begins with `{start}`"))
             .hint("`lazaret runs list` shows them")),
         _ => Err(
@@ -456,6 +460,20 @@ pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
                 .hint("write more of its name; `lazaret runs list` shows them"),
         ),
     }
+}
+
+/// That no run has begun here, and which has come from elsewhere: that one is not what `last` means.
+fn none_begun(database: &Connection) -> Result<Error> {
+    const NEWEST: &str = "SELECT run FROM records WHERE seq = 0 ORDER BY at DESC, run DESC LIMIT 1";
+    let imported: Option<String> = database
+        .query_row(NEWEST, [], |row| row.get(0))
+        .optional()
+        .map_err(explain_read)?;
+    Ok(match imported {
+        None => Error::not_found("run yet"),
+        Some(run) => Error::not_found("run that began here, only imported ones")
+            .hint(format!("lazaret runs show {}", RunId::known(&run))),
+    })
 }
 
 fn select(
@@ -523,6 +541,17 @@ pub(super) fn read_content(database: &Connection, event: &mut Event) -> Result<(
 /// What a failure of SQLite means, once the journal is open.
 pub(super) fn explain_read(error: rusqlite::Error) -> Error {
     explain(&error, Path::new("journal"))
+}
+
+/// Whether a database is a journal of this version, and nothing is wrong with its file. What its records say is another
+/// question.
+pub(super) fn is_sound(database: &Connection) -> rusqlite::Result<bool> {
+    let number = |name: &str| database.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    if number("application_id")? != APPLICATION || number("user_version")? != VERSION {
+        return Ok(false);
+    }
+    let found: String = database.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    Ok(found == "ok" && !has_code(database)? && is_ours(database, &[TABLES])?)
 }
 
 /// What lies there is no journal, or no whole one.

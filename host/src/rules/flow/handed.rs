@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use super::Point;
 use super::class::Classes;
-use super::handles::handle_in;
+use super::handles::{Handles, handle_in};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::deny;
 use crate::rules::sanitise::visible;
+use crate::words::attachment::Attachment;
 use crate::words::event::Denial;
 use crate::words::id::shown;
+use crate::words::label::Label;
 use crate::words::limits::{ADOPTED_CHARS, HANDED, HANDED_CHARS};
 
 /// What a person reads who is to make a text their own words.
@@ -70,14 +72,19 @@ pub fn handed(call: &Call, caller: &Caller, classes: &Classes) -> Vec<Point> {
     let points = call.places.iter().filter_map(|place| {
         let value = call.args.value().pointer(place)?;
         let from = caller.label.join(&call.held);
-        let what = match held(call, place, value) {
-            _ if classes.is_secret(&call.held) => {
+        let what = match inside(call, place, value).unless_secret(classes, &call.held) {
+            Inside::Secret => {
                 format!("what a handle holds, from {from}, and is not shown, since it is secret")
             }
-            Shown::File { name, bytes } => {
-                format!("the attached `{}`, {bytes} bytes, from {from}", shown(name))
+            Inside::File { name, bytes } => {
+                format!(
+                    "the attached `{}`, {bytes} bytes, from {from}",
+                    shown(&name)
+                )
             }
-            Shown::Text(text) => format!("what a handle holds, from {from}: {text}"),
+            Inside::Text(text) => {
+                format!("what a handle holds, from {from}: {}", beginning(&text))
+            }
         };
         Some(Point {
             reason: format!("`{}` is {what}", visible(&named(place))),
@@ -88,31 +95,124 @@ pub fn handed(call: &Call, caller: &Caller, classes: &Classes) -> Vec<Point> {
     points.collect()
 }
 
-/// What is shown of what a handle holds.
-enum Shown<'a> {
+/// What a person may read of what a handle holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// Where it comes from, and no more: it is secret.
+    Secret,
     /// A file that the user has attached themselves: its bytes stand in no record, and questions do.
-    File { name: &'a str, bytes: usize },
-    /// The beginning of anything else, and how much more there is.
+    File {
+        /// What it is called.
+        name: String,
+        /// How long it is.
+        bytes: u64,
+    },
+    /// All of anything else.
     Text(String),
 }
 
-fn held<'a>(call: &'a Call, place: &str, value: &Value) -> Shown<'a> {
-    let text = match value.as_str() {
-        Some(text) => text.to_owned(),
-        None => value.to_string(),
-    };
+impl Inside {
+    fn of(value: &Value) -> Self {
+        Self::Text(match value.as_str() {
+            Some(text) => text.to_owned(),
+            None => value.to_string(),
+        })
+    }
+
+    /// The same, where what handles bring into the call is under the influence of nothing secret.
+    fn unless_secret(self, classes: &Classes, held: &Label) -> Self {
+        match classes.is_secret(held) {
+            true => Self::Secret,
+            false => self,
+        }
+    }
+}
+
+fn inside(call: &Call, place: &str, value: &Value) -> Inside {
     let name = call.wish.as_ref().and_then(|wish| wish.pointer(place));
     let name = name.and_then(handle_in);
-    if let (Some(name), true) = (name, call.attached.iter().any(|one| one == place)) {
-        let bytes = text.len();
-        return Shown::File { name, bytes };
+    match (name, Inside::of(value)) {
+        (Some(name), Inside::Text(text)) if call.attached.iter().any(|one| one == place) => {
+            Inside::File {
+                name: name.to_owned(),
+                bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            }
+        }
+        (_, all) => all,
     }
+}
+
+/// How a text begins, and how much more there is.
+fn beginning(text: &str) -> String {
     let begins: String = text.chars().take(HANDED_CHARS).collect();
     let more = match text.chars().count().saturating_sub(HANDED_CHARS) {
         0 => String::new(),
         more => format!(" and {more} characters more"),
     };
-    Shown::Text(format!("“{}”{more}", quoted(&begins)))
+    format!("“{}”{more}", quoted(&begins))
+}
+
+/// What stands in the place of a handle in a call, for a person who wants to read all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handed {
+    /// Where, as a pointer.
+    pub place: String,
+    /// The handle's name.
+    pub handle: String,
+    /// What it holds.
+    pub inside: Inside,
+}
+
+/// What the handles in these arguments hold, of a run that holds so and was given these files; by the same rule as
+/// [`handed`]. Of a name that nothing has there is nothing to read.
+#[must_use]
+pub fn handed_in(
+    args: &Value,
+    (handles, files): (&Handles, &[Attachment]),
+    classes: &Classes,
+) -> Vec<Handed> {
+    let mut places = Vec::new();
+    find(args, "", &mut places);
+    let file = |name: &str| files.iter().find(|one| one.name == name);
+    let named = places.iter().filter_map(|(_, name)| file(name));
+    let held = named.fold(handles.label_in(args), |all, one| all.join(&one.label));
+    let read = |name: &str| match handles.get(name) {
+        Ok(held) => Some(Inside::of(&held.value)),
+        Err(_) => file(name).map(|one| Inside::File {
+            name: one.name.clone(),
+            bytes: one.bytes,
+        }),
+    };
+    let handed = places.iter().filter_map(|(place, name)| {
+        Some(Handed {
+            place: place.clone(),
+            handle: name.clone(),
+            inside: read(name)?.unless_secret(classes, &held),
+        })
+    });
+    handed.collect()
+}
+
+/// Where handles stand, as pointers, and their names.
+fn find(value: &Value, place: &str, found: &mut Vec<(String, String)>) {
+    if let Some(name) = handle_in(value) {
+        found.push((place.to_owned(), name.to_owned()));
+        return;
+    }
+    match value {
+        Value::Array(items) => {
+            for (number, item) in items.iter().enumerate() {
+                find(item, &format!("{place}/{number}"), found);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                let name = key.replace('~', "~0").replace('/', "~1");
+                find(item, &format!("{place}/{name}"), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// A text on one line, in which nothing ends it, and no gap is wide enough to begin another line behind it: what follows in the
@@ -140,5 +240,51 @@ pub(super) fn named(place: &str) -> String {
     match place.trim_start_matches('/') {
         "" => "all arguments".to_owned(),
         place => place.replace('/', "."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::words::label::{Sort, Source};
+
+    #[test]
+    fn a_person_reads_all_that_is_neither_secret_nor_a_file() {
+        let mut handles = Handles::default();
+        let web = Label::of(Source::new(Sort::Web, "https://evil.test"));
+        let key = Label::of(Source::new(Sort::Secret, "key"));
+        let long = "x".repeat(HANDED_CHARS + 400);
+        handles.hold_as("h1", &json!(long), &web).unwrap();
+        handles.hold_as("h2", &json!({"a": 1}), &web).unwrap();
+        handles.hold_as("h3", &json!("hidden"), &key).unwrap();
+        let file = Attachment::new("brief.txt", b"mine".to_vec(), Label::default()).unwrap();
+        let inside = |args: &Value| -> Vec<(String, Inside)> {
+            let given = (&handles, std::slice::from_ref(&file));
+            let handed = handed_in(args, given, &Classes::default());
+            let handed = handed.into_iter();
+            handed.map(|one| (one.place, one.inside)).collect()
+        };
+        let named = |name: &str| json!({ "$handle": name });
+        let at = |place: &str, inside: Inside| (place.to_owned(), inside);
+        let brief = Inside::File {
+            name: "brief.txt".to_owned(),
+            bytes: 4,
+        };
+        let args =
+            json!({"a/b": [named("h1"), 1, named("h2"), named("h9")], "c": named("brief.txt")});
+        assert_eq!(
+            inside(&args),
+            [
+                at("/a~1b/0", Inside::Text(long)),
+                at("/a~1b/2", Inside::Text("{\"a\":1}".to_owned())),
+                at("/c", brief),
+            ]
+        );
+        // What stands beside a secret may have been made of it.
+        let args = json!({"a": named("h1"), "b": named("h3"), "c": named("brief.txt")});
+        let places = ["/a", "/b", "/c"].map(|place| at(place, Inside::Secret));
+        assert_eq!(inside(&args), places);
     }
 }

@@ -2,13 +2,20 @@
 
 use serde_json::json;
 
+use crate::rules::flow::handles::has_handle;
+use crate::rules::flow::{Handed, Inside, handed_in};
 use crate::rules::questions::{Questions, Waiting};
 use crate::rules::server::asked::Filled;
 use crate::runs::host::Host;
+use crate::runs::known;
+use crate::runs::session::Earlier;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Answer, Event, Record};
+use crate::words::event::{Answer, Content, Event, Record};
 use crate::words::id::{QuestionId, RunId, shown};
 use crate::words::limits::ANSWER_REASON_CHARS;
+
+/// Least characters of a question's name that stand for it: with fewer a slip of the hand would answer whatever waits.
+const NAMED_CHARS: usize = 6;
 
 impl Host {
     /// Questions that wait for an answer, newest run first. One whose time is over is among them until its run goes
@@ -106,8 +113,10 @@ impl Host {
     /// The question whose name begins so.
     ///
     /// # Errors
-    /// `NotFound`; `BadInput` for more than one; `Conflict` for one that has been answered.
+    /// `NotFound`; `BadInput` for more than one, and for a beginning that is too short to name any; `Conflict` for one
+    /// that has been answered.
     pub async fn question(&self, start: &str) -> Result<Waiting> {
+        check_named(start)?;
         let mut found = self.questions().await?;
         found.retain(|waiting| waiting.question.id.as_str().starts_with(start));
         let first = found.pop();
@@ -120,6 +129,40 @@ impl Host {
             .hint("write more of its name; `lazaret ask list` shows them")),
             None => Err(self.settled(start).await?),
         }
+    }
+
+    /// What the handles hold that stand in what is asked about, each to its end: who says yes to a name says yes to that.
+    ///
+    /// # Errors
+    /// `NotFound`, `DiskFailed`; `Corrupt`, also for a run before it in its session.
+    pub async fn handed(&self, waiting: &Waiting) -> Result<Vec<Handed>> {
+        let args = match &waiting.content {
+            Content::Inline(args) if has_handle(args) => args,
+            Content::Inline(_) | Content::Empty | Content::Stored { .. } | Content::Size { .. } => {
+                return Ok(Vec::new());
+            }
+        };
+        let records = self.journal().records(&waiting.run).await?;
+        let Earlier {
+            mut heard,
+            mut handles,
+            ..
+        } = self.before(&records).await?;
+        known::hold_again(&self.station, (&mut heard, &mut handles), &records);
+        let files = match records.first().map(|first| &first.event) {
+            Some(Event::Started(started)) => started.attached.as_slice(),
+            Some(_) | None => &[],
+        };
+        let mut handed = handed_in(args, (&handles, files), &self.policy().flows.classes);
+        for one in &mut handed {
+            // What has become a secret since it was held is shown to nobody.
+            if let Inside::Text(text) = &mut one.inside
+                && let Some(clean) = self.station.scrub.known().clean(text)
+            {
+                *text = clean;
+            }
+        }
+        Ok(handed)
     }
 
     /// Records for a person: what has become a secret since they were kept is not in them.
@@ -178,6 +221,19 @@ impl Host {
             .collect();
         self.pause(hold, run, open).await
     }
+}
+
+/// Whether so much of a name may stand for a question.
+fn check_named(start: &str) -> Result<()> {
+    if start.chars().count() >= NAMED_CHARS {
+        return Ok(());
+    }
+    let what = format!(
+        "a question is named by the first {NAMED_CHARS} characters of its name or more, and `{}` has fewer",
+        shown(start)
+    );
+    Err(Error::bad_input(what)
+        .hint("name the question by its first characters: `lazaret ask list` has them"))
 }
 
 fn check_reason(answer: Answer, reason: &str) -> Result<()> {

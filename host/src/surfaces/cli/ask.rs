@@ -1,6 +1,6 @@
 //! `lazaret ask`: questions that wait for a person.
 
-use super::inline::{arguments, last_of_its_kind};
+use super::inline::{arguments, held, held_as_json, last_of_its_kind};
 use super::runs::time;
 use super::transcript::short;
 use super::{Scene, print};
@@ -18,12 +18,12 @@ use crate::words::id::shown;
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "Examples:
   lazaret ask list
-  lazaret ask show 3f9a        who asks, and with which arguments
-  lazaret ask allow 3f9a       then: lazaret runs resume RUN
-  lazaret ask allow 3f9a --go-on   both in one
-  lazaret ask always 3f9a      its values may steer for the rest of the run
-  lazaret ask deny 3f9a --reason 'ask Bob first'
-  lazaret ask allow 3f9a --with '{\"name\": \"Ada\"}'   a form of a server, whose call waits
+  lazaret ask show 3f9a01      who asks, with which arguments, and what handles in them hold
+  lazaret ask allow 3f9a01     then: lazaret runs resume RUN
+  lazaret ask allow 3f9a01 --go-on   both in one
+  lazaret ask always 3f9a01    its values may steer for the rest of the run
+  lazaret ask deny 3f9a01 --reason 'ask Bob first'
+  lazaret ask allow 3f9a01 --with '{\"name\": \"Ada\"}'   a form of a server, whose call waits
 
 A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]
 `unattended = \"deny\"` takes it for a no where nobody can be asked, and `ask_expires_s = 3600` after an hour.")]
@@ -86,8 +86,7 @@ impl Ask {
             Self::List => list(&host, scene).await,
             Self::Show { question } => {
                 let question = meant(&host, &question).await?;
-                show(&host, &host.question(&question).await?, scene);
-                Ok(0)
+                show(&host, &host.question(&question).await?, scene).await
             }
             Self::Allow {
                 question,
@@ -204,10 +203,16 @@ fn until(waiting: &Waiting, now: u64) -> String {
     }
 }
 
-fn show(host: &Host, waiting: &Waiting, scene: &Scene) {
+async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
+    let handed = host.handed(waiting).await?;
     if scene.json {
-        print::compact(&listed::question(waiting));
-        return;
+        let mut told = listed::question(waiting);
+        if let Some(told) = told.as_object_mut().filter(|_| !handed.is_empty()) {
+            let held = handed.iter().map(held_as_json).collect();
+            told.insert("held".to_owned(), held);
+        }
+        print::compact(&told);
+        return Ok(0);
     }
     print::line(format!(
         "{} {}",
@@ -242,10 +247,14 @@ fn show(host: &Host, waiting: &Waiting, scene: &Scene) {
     if let Content::Inline(args) = &waiting.content {
         print::value(args, false);
     }
+    for one in &handed {
+        print::line(held(one));
+    }
     if !waiting.question.lines.is_empty() {
         let lines = last_of_its_kind(host.policy(), &waiting.question.lines);
         print::line(lines);
     }
+    Ok(0)
 }
 
 impl<'a> Said<'a> {

@@ -1,12 +1,13 @@
 //! `lazaret runs show --audit`, `verify`, `export` and `import`: what was decided, and whether it is on
 //! record as it was.
 
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::json;
 
 use super::runs::{of_bits, open, time};
-use super::transcript::because;
+use super::transcript::{because, is_mistake};
 use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
@@ -16,7 +17,7 @@ use crate::runs::audit::{Audit, Finding, State};
 use crate::runs::brought::bits_gone;
 use crate::runs::traces::written;
 use crate::surfaces::paint::{bad, faint, good, strong, warn};
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Answer, EffectKind, Event, Judged, Record, Verdict};
 use crate::words::id::RunId;
 use crate::words::inert::{one_line, visible};
@@ -28,6 +29,8 @@ struct Count {
     allowed: usize,
     asked: usize,
     denied: usize,
+    /// Mistaken wishes, about which nothing was decided.
+    wrong: usize,
     /// Of those that were allowed, how many would not have been where flows are enforced.
     shadowed: usize,
 }
@@ -40,6 +43,7 @@ impl Count {
                 self.shadowed += usize::from(rule.contains(SHADOWED));
             }
             Verdict::Ask(_) => self.asked += 1,
+            Verdict::Deny(denial) if is_mistake(denial) => self.wrong += 1,
             Verdict::Deny(_) => self.denied += 1,
         }
     }
@@ -117,15 +121,22 @@ fn sum_up(scene: &Scene, run: &RunId, count: Count, (gone, most): (u32, u32)) {
         allowed,
         asked,
         denied,
+        wrong,
         shadowed,
     } = count;
     if scene.json {
         let bits = json!({"gone": gone, "allowed": most});
         print::compact(
-            &json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied, "shadowed": shadowed, "bits": bits}),
+            &json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied, "wrong": wrong, "shadowed": shadowed, "bits": bits}),
         );
     } else {
-        print::line(format!("{allowed} allowed, {asked} asked, {denied} denied"));
+        let wrong = match wrong {
+            0 => String::new(),
+            _ => format!(", {wrong} wrong"),
+        };
+        print::line(format!(
+            "{allowed} allowed, {asked} asked, {denied} denied{wrong}"
+        ));
         if shadowed > 0 {
             print::line(format!(
                 "{shadowed} of them would not have been: {SHADOWED}"
@@ -150,6 +161,9 @@ fn line_of_judgement(judged: &Judged) -> String {
             warn("ask"),
             format!("{} (question {})", question.rule, question.id),
         ),
+        Verdict::Deny(denial) if is_mistake(denial) => {
+            (warn("wrong"), format!("{}: {}", denial.rule, denial.reason))
+        }
         Verdict::Deny(denial) if advice::offered(denial).is_empty() => {
             (bad("deny"), format!("{}: {}", denial.rule, denial.reason))
         }
@@ -179,7 +193,8 @@ fn line_of_judgement(judged: &Judged) -> String {
 /// Says so where the records of a run that is shown are not those that were written; the exit status, as of `verify`.
 pub(super) async fn warn_of(audit: &Audit, run: &RunId) -> Result<u8> {
     let found = audit.verify(run).await?;
-    if found.state == State::Intact {
+    // What was imported is marked as such, and nothing is known to be wrong with it.
+    if matches!(found.state, State::Intact | State::Unproven) {
         return Ok(0);
     }
     let what = format!("the run is not as it was written: {}", found.state.reason());
@@ -224,7 +239,7 @@ fn say(scene: &Scene, finding: &Finding) {
 fn of(finding: &Finding) -> serde_json::Value {
     let seq = match &finding.state {
         State::Broken(seq, _) => Some(*seq),
-        State::Intact | State::Unchained(_) | State::EndMissing => None,
+        State::Intact | State::Unproven | State::Unchained(_) | State::EndMissing => None,
     };
     json!({
         "run": finding.run,
@@ -240,13 +255,13 @@ fn line_of_finding(finding: &Finding) -> String {
     let word = finding.state.word();
     let word = match finding.state {
         State::Intact => good(word),
-        State::Unchained(_) => warn(word),
+        State::Unproven | State::Unchained(_) => warn(word),
         State::EndMissing | State::Broken(..) => bad(word),
     };
     let imported = match finding.provenance {
         Provenance::Here => "",
         Provenance::Returned => ", exported here and imported again",
-        Provenance::Foreign => ", imported: what another host wrote may say anything",
+        Provenance::Foreign => ", imported",
     };
     let records = print::counted(finding.records.try_into().unwrap_or(usize::MAX), "record");
     let reason = visible(&finding.state.reason());
@@ -296,8 +311,29 @@ pub(super) async fn export(
 
 /// Takes in an exported run.
 pub(super) async fn import(scene: &Scene, file: &Path) -> Result<u8> {
-    let bytes = named::read(file, "the exported run", EXPORT_BYTES)?;
+    let bytes = match file == Path::new("-") {
+        true => read_input()?,
+        false => named::read(file, "the exported run", EXPORT_BYTES)?,
+    };
     let finding = open(scene)?.import(&bytes).await?;
     say(scene, &finding);
+    if !scene.json && !scene.quiet {
+        let show = format!("lazaret runs show {}", finding.run);
+        print::follow(faint("look at it"), &show);
+    }
     Ok(0)
+}
+
+/// Standard input, up to one byte more than an exported run may have: whoever reads that says that it is too much.
+fn read_input() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(EXPORT_BYTES).unwrap_or(u64::MAX);
+    let read = std::io::stdin()
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes);
+    read.map_err(|error| {
+        let why = why(error.kind());
+        Error::bad_input(format!("standard input cannot be read: {why}"))
+    })?;
+    Ok(bytes)
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Mutex;
 
 use rustix::termios::{QueueSelector, tcflush};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -16,6 +16,7 @@ use crate::gate::{all_asked, asked};
 use crate::guests::dispatch::Request;
 use crate::rules::call::confirm::rule;
 use crate::rules::call::wished;
+use crate::rules::flow::{Handed, Inside};
 use crate::rules::manifest::Declared;
 use crate::rules::policy::Policy;
 use crate::rules::questions::{Unattended, words};
@@ -26,6 +27,7 @@ use crate::surfaces::paint::{faint, foreign, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::{RunId, ToolName, shown};
+use crate::words::limits::OUTCOME_BYTES;
 use crate::words::lock::lock;
 
 /// What a person has said at the prompt.
@@ -96,7 +98,7 @@ pub(super) async fn confirms(
         };
         match read(&line, false) {
             Some(Said::Answer(answer)) => return Ok(Some(answer != Answer::Deny)),
-            Some(Said::Show) => print::note(in_full(&content)),
+            Some(Said::Show) => print::note(in_full(&content, &[])),
             Some(Said::Leave) => return Ok(None),
             None => print::note(no_answer(&line, false)),
         }
@@ -153,7 +155,7 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
     let mut waiting = host.questions().await?;
     waiting.retain(|waiting| waiting.run == *run && waiting.form().is_none());
     for (place, one) in waiting.iter().enumerate() {
-        let Some(answer) = put(one).await? else {
+        let Some(answer) = put(host, one).await? else {
             return Ok(match place {
                 0 => Heard::Nothing,
                 _ => rest(waiting.get(place..).unwrap_or_default()),
@@ -183,7 +185,7 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
 }
 
 /// Puts one question until it is answered; nothing where the run is to be left.
-async fn put(waiting: &Waiting) -> Result<Option<Answer>> {
+async fn put(host: &Host, waiting: &Waiting) -> Result<Option<Answer>> {
     print::note(question(waiting));
     forget_typed();
     let always = !waiting.question.values.is_empty();
@@ -195,7 +197,10 @@ async fn put(waiting: &Waiting) -> Result<Option<Answer>> {
         };
         match read(&line, always) {
             Some(Said::Answer(answer)) => return Ok(Some(answer)),
-            Some(Said::Show) => print::note(in_full(&waiting.content)),
+            Some(Said::Show) => {
+                let handed = host.handed(waiting).await?;
+                print::note(in_full(&waiting.content, &handed));
+            }
             Some(Said::Leave) => return Ok(None),
             None => print::note(no_answer(&line, always)),
         }
@@ -337,12 +342,64 @@ fn as_text(value: &Value) -> String {
     }
 }
 
-fn in_full(content: &Content) -> String {
-    match content {
+fn in_full(content: &Content, handed: &[Handed]) -> String {
+    let args = match content {
         Content::Inline(args) => foreign(&serde_json::to_string_pretty(args).unwrap_or_default()),
         Content::Empty => "no arguments".to_owned(),
         Content::Stored { bytes, .. } | Content::Size { bytes } => format!("{bytes} bytes"),
+    };
+    let handed = handed.iter().map(held);
+    [args]
+        .into_iter()
+        .chain(handed)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Characters that are shown of what one handle holds: as many as an outcome has bytes.
+const HELD_CHARS: usize = OUTCOME_BYTES;
+
+/// What a handle brings into a call, to its end. Each of its lines has a mark, so that none passes for one of ours.
+pub(super) fn held(handed: &Handed) -> String {
+    let (place, handle) = (foreign(&handed.place), shown(&handed.handle));
+    let what = match &handed.inside {
+        Inside::Secret => "holds what is secret, and is not shown".to_owned(),
+        Inside::File { name, bytes } => {
+            format!("is the attached `{}`, {bytes} bytes", shown(name))
+        }
+        Inside::Text(text) => {
+            let (text, more) = as_far_as_shown(text);
+            let lines = foreign(text).replace('\n', "\n  | ");
+            let cut = match more {
+                0 => String::new(),
+                more => format!("\n  cut here: {more} characters more are not shown"),
+            };
+            format!("holds:\n  | {lines}{cut}")
+        }
+    };
+    format!("{} `{place}`: the handle `{handle}` {what}", faint("in"))
+}
+
+/// The same for programs.
+pub(super) fn held_as_json(handed: &Handed) -> Value {
+    let (place, handle) = (&handed.place, &handed.handle);
+    match &handed.inside {
+        Inside::Secret => json!({"argument": place, "handle": handle, "secret": true}),
+        Inside::File { name, bytes } => {
+            json!({"argument": place, "handle": handle, "file": name, "bytes": bytes})
+        }
+        Inside::Text(text) => {
+            let (text, more) = as_far_as_shown(text);
+            json!({"argument": place, "handle": handle, "text": text, "more": more})
+        }
     }
+}
+
+/// What is shown of a text, and how many characters are not.
+fn as_far_as_shown(text: &str) -> (&str, usize) {
+    let cut = text.char_indices().nth(HELD_CHARS);
+    let parts = cut.and_then(|(at, _)| text.split_at_checked(at));
+    parts.map_or((text, 0), |(shown, rest)| (shown, rest.chars().count()))
 }
 
 fn choices(always: bool) -> String {
@@ -359,9 +416,10 @@ fn choices(always: bool) -> String {
 /// What a line means; nothing for one that means nothing, so that a stray key is no answer.
 fn read(line: &str, always: bool) -> Option<Said> {
     match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Some(Said::Answer(Answer::Allow)),
-        "n" | "no" => Some(Said::Answer(Answer::Deny)),
-        "a" | "always" if always => Some(Said::Answer(Answer::Always)),
+        "y" | "yes" | "allow" => Some(Said::Answer(Answer::Allow)),
+        "n" | "no" | "deny" => Some(Said::Answer(Answer::Deny)),
+        // A single letter would be short for `allow` as well, which says less.
+        "always" if always => Some(Said::Answer(Answer::Always)),
         "s" | "show" => Some(Said::Show),
         "q" | "quit" | "leave" => Some(Said::Leave),
         _ => None,
@@ -376,6 +434,9 @@ fn no_answer(line: &str, always: bool) -> String {
     };
     match line.trim() {
         "" => format!("an answer is {answers}"),
+        "a" | "A" if always => {
+            "`a` could mean `allow`, which is y, or `always`: write the whole word".to_owned()
+        }
         typed => format!("`{}` is no answer: {answers}", foreign(&shown(typed))),
     }
 }
@@ -389,8 +450,6 @@ pub(super) fn last_of_its_kind(policy: &Policy, lines: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::words::event::Question;
     use crate::words::id::QuestionId;
@@ -404,7 +463,12 @@ mod tests {
             (" YES \n", false, answer(Answer::Allow)),
             ("n", false, answer(Answer::Deny)),
             ("no", true, answer(Answer::Deny)),
-            ("a", true, answer(Answer::Always)),
+            ("allow", true, answer(Answer::Allow)),
+            ("Allow\n", false, answer(Answer::Allow)),
+            ("deny", false, answer(Answer::Deny)),
+            ("a", true, None),
+            ("a", false, None),
+            ("alw", true, None),
             ("always", true, answer(Answer::Always)),
             ("always", false, None),
             ("s", false, Some(Said::Show)),
@@ -458,7 +522,7 @@ mod tests {
             text.lines().all(|line| line.chars().count() < 200),
             "{text}"
         );
-        assert!(in_full(&waiting.content).contains(&"x".repeat(500)));
+        assert!(in_full(&waiting.content, &[]).contains(&"x".repeat(500)));
         assert!(!choices(false).contains("always") && choices(true).contains("always"));
     }
 
@@ -473,5 +537,57 @@ mod tests {
             "`\\u{202e}` is no answer: y, n, show or q"
         );
         assert_eq!(no_answer(" \n", false), "an answer is y, n, show or q");
+        assert_eq!(
+            no_answer("a\n", true),
+            "`a` could mean `allow`, which is y, or `always`: write the whole word"
+        );
+        assert_eq!(no_answer("a\n", false), "`a` is no answer: y, n, show or q");
+    }
+
+    fn handed(inside: Inside) -> Handed {
+        Handed {
+            place: "/body".to_owned(),
+            handle: "h2".to_owned(),
+            inside,
+        }
+    }
+
+    #[test]
+    fn show_shows_what_a_handle_holds_to_its_end() {
+        let args = Content::Inline(json!({"body": {"$handle": "h2"}}));
+        let long = format!("{}\nto: \u{202e}eve", "x".repeat(5_000));
+        let text = in_full(&args, &[handed(Inside::Text(long))]);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        for part in [
+            "\"$handle\": \"h2\"",
+            "in `/body`: the handle `h2` holds:\n  | xxx",
+            &"x".repeat(5_000),
+            "x\n  | to: \\u{202e}eve",
+        ] {
+            assert!(text.contains(part), "{part}");
+        }
+        assert!(!text.contains("cut here"), "{text}");
+        let whole = in_full(&args, &[handed(Inside::Text("x".repeat(HELD_CHARS)))]);
+        assert!(!whole.contains("cut here"));
+        let more = in_full(&args, &[handed(Inside::Text("x".repeat(HELD_CHARS + 7)))]);
+        assert!(more.ends_with("\n  cut here: 7 characters more are not shown"));
+    }
+
+    #[test]
+    fn what_is_secret_or_attached_is_only_named() {
+        let file = Inside::File {
+            name: "plan.pdf".to_owned(),
+            bytes: 12,
+        };
+        for (inside, says) in [
+            (
+                Inside::Secret,
+                "the handle `h2` holds what is secret, and is not shown",
+            ),
+            (file, "the handle `h2` is the attached `plan.pdf`, 12 bytes"),
+        ] {
+            let text = held(&handed(inside));
+            assert!(text.ends_with(says), "{text}");
+        }
     }
 }

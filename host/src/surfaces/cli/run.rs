@@ -215,7 +215,7 @@ pub(super) async fn follow(
 ) -> Result<u8> {
     let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
-    let mut transcript = Transcript::default();
+    let mut transcript = Transcript::of(host.policy());
     let (mut begun, mut stopped, mut left) = (false, false, false);
     let mut unanswered = 0;
     let mut see = |sight: &Sight| {

@@ -100,7 +100,7 @@ pub(super) enum Runs {
     },
     /// Take in an exported run, to look at. What another host wrote is marked, and nothing goes on with it.
     Import {
-        /// What `export` wrote.
+        /// What `export` wrote; `-` for standard input.
         file: PathBuf,
     },
     /// Run a run again, offline, and say where it goes another way: answers come from its records, and everything else
@@ -314,7 +314,7 @@ async fn show(scene: &Scene, run: &str) -> Result<u8> {
         Provenance::Returned | Provenance::Foreign => format!(" {}", warn("(imported)")),
     };
     print::line(format!("{} {}{imported}", strong(&run), faint(began)));
-    let mut transcript = Transcript::default();
+    let mut transcript = Transcript::of(&setup.policy);
     let mut more = 0_usize;
     for record in &records {
         let Some(line) = transcript.line(record) else {

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::rules::advice;
 use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
-use crate::surfaces::config::NAME;
+use crate::rules::policy::Policy;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::Code;
 use crate::words::event::{
@@ -26,18 +25,31 @@ use super::print;
 const LINE_CHARS: usize = 100;
 
 /// What has been printed so far, as far as later lines refer to it.
-#[derive(Debug, Default)]
-pub(super) struct Transcript {
+#[derive(Debug)]
+pub(super) struct Transcript<'a> {
+    /// What the lines that would allow something are added to.
+    policy: &'a Policy,
     judged: BTreeMap<Seq, Judged>,
-    /// What was told of calls in place of what came of them.
-    told: BTreeMap<Seq, Value>,
+    /// What was held back of calls, as a person reads it.
+    held: BTreeMap<Seq, String>,
     /// How many wishes were denied.
     denied: usize,
     /// The turn, and the most there may be.
     turns: (u32, u32),
 }
 
-impl Transcript {
+impl<'a> Transcript<'a> {
+    /// Of a run, for whoever may write this policy.
+    pub(super) fn of(policy: &'a Policy) -> Self {
+        Self {
+            policy,
+            judged: BTreeMap::new(),
+            held: BTreeMap::new(),
+            denied: 0,
+            turns: (0, 0),
+        }
+    }
+
     /// Prints what was seen, if it is worth a line.
     pub(super) fn print(&mut self, sight: &Sight) {
         match sight {
@@ -85,8 +97,8 @@ impl Transcript {
             return Some(format!("  {}", faint(what)));
         }
         let line = line_of_end(&judged, finished);
-        if let (None, Some(told)) = (&line, &finished.told) {
-            self.told.insert(finished.of, told.clone());
+        if let (None, Some(held)) = (&line, held(finished)) {
+            self.held.insert(finished.of, held);
         }
         line
     }
@@ -108,12 +120,12 @@ impl Transcript {
             Event::Attempted(attempted) => Some(attempt::line(attempted)),
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
-                let line = line_of_judgement(judged);
+                let line = line_of_judgement(self.policy, judged);
                 match &judged.verdict {
                     Verdict::Allow { .. } => {
                         self.judged.insert(record.seq, judged.clone());
                     }
-                    Verdict::Deny(denial) if is_misfit(denial) => {}
+                    Verdict::Deny(denial) if is_mistake(denial) => {}
                     Verdict::Deny(_) => self.denied = self.denied.saturating_add(1),
                     Verdict::Ask(_) => {}
                 }
@@ -123,8 +135,8 @@ impl Transcript {
             Event::Observed {
                 tool, observation, ..
             } => {
-                let told = self.told.remove(&record.parent);
-                Some(line_of_observation(tool, observation, told.as_ref()))
+                let held = self.held.remove(&record.parent);
+                Some(line_of_observation(tool, observation, held))
             }
             Event::Scripted(scripted) => Some(format!(
                 "  {}",
@@ -253,7 +265,7 @@ fn lines_of_reply(reply: &Reply) -> Option<String> {
 }
 
 /// A denial; and a call that no model wished, which no reply has shown yet.
-fn line_of_judgement(judged: &Judged) -> Option<String> {
+fn line_of_judgement(policy: &Policy, judged: &Judged) -> Option<String> {
     match &judged.verdict {
         Verdict::Allow { .. } if judged.effect == EffectKind::Call && judged.origin != "model" => {
             let args = match &judged.content {
@@ -278,29 +290,32 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
             let rule = faint(format!("({})", foreign(&denial.rule)));
             Some(format!(
                 "    {} {} {rule}{}",
-                bad(if is_misfit(denial) { "wrong" } else { "denied" }),
+                bad(if is_mistake(denial) {
+                    "wrong"
+                } else {
+                    "denied"
+                }),
                 foreign(&denial.reason),
-                lines_that_would(advice::offered(denial))
+                advice(policy, denial)
             ))
         }
     }
 }
 
-/// Whether nothing was decided: the arguments do not fit the tool.
-fn is_misfit(denial: &Denial) -> bool {
-    denial.rule == Code::BadArgs.envelope()
+/// Whether nothing was decided: the arguments do not fit the tool, or there is no such tool, or no such handle. A rule of
+/// policy has a name of its own.
+pub(super) fn is_mistake(denial: &Denial) -> bool {
+    let mistakes = [Code::BadArgs, Code::UnknownTool, Code::NotFound];
+    mistakes.map(Code::envelope).contains(&denial.rule.as_str())
 }
 
-/// The lines of policy that would have allowed it, if there are any.
-fn lines_that_would(allow: &[String]) -> String {
-    if allow.is_empty() {
+/// What would have allowed it, as it is said of a call.
+fn advice(policy: &Policy, denial: &Denial) -> String {
+    let Some(hint) = policy.hint(denial) else {
         return String::new();
-    }
-    let lines = foreign(&advice::merged(allow)).replace('\n', "\n      ");
-    faint(format!(
-        "\n      to allow it, write in `{NAME}`:\n      {lines}"
-    ))
-    .to_string()
+    };
+    let hint = foreign(&hint).replace('\n', "\n      ");
+    faint(format!("\n      {hint}"))
 }
 
 fn line_of_stop(stopped: &Stopped, denied: usize) -> String {
@@ -331,15 +346,14 @@ fn line_of_stop(stopped: &Stopped, denied: usize) -> String {
     )
 }
 
-/// What a model reads of a call: of what it was given the handle of, no more than that.
-fn line_of_observation(tool: &str, observation: &Observation, told: Option<&Value>) -> String {
+/// What a model reads of a call; in place of what it was given the handle of, what a person reads of that.
+fn line_of_observation(tool: &str, observation: &Observation, held: Option<String>) -> String {
     let mark = if observation.ok {
         good("←")
     } else {
         bad("←")
     };
-    let text = told.and_then(held);
-    let text = text.unwrap_or_else(|| short(&observation.text));
+    let text = held.unwrap_or_else(|| short(&observation.text));
     format!("  {mark} {} {}", foreign(tool), faint(text))
 }
 
@@ -398,23 +412,36 @@ fn written(judged: &Judged) -> usize {
     }
 }
 
-/// What was held back, and who is behind it, where this is the card of a handle.
-fn held(told: &Value) -> Option<String> {
+/// What was held back, and who is behind it, where whoever wished was told the card of a handle. Of a failure its words as
+/// well: the person whose run it is may read what its model may not.
+fn held(finished: &Finished) -> Option<String> {
+    let told = finished.told.as_ref()?;
     let name = handle_in(told)?;
     let sources = told.get("label").and_then(Value::as_array);
     let sources = sources.into_iter().flatten().filter_map(Value::as_str);
     let sources: Vec<&str> = sources.collect();
-    Some(short(&format!(
+    let held = format!(
         "held as {name}, under the influence of {}",
         sources.join(", ")
-    )))
+    );
+    Some(match &finished.end {
+        End::Done { .. } => short(&held),
+        End::Failed { code, message, .. } => {
+            let failed = short(&format!("failed ({}), {held}", code.word()));
+            format!("{failed}\n      {}", short(message))
+        }
+    })
 }
 
 fn line_of_call_end(subject: &str, finished: &Finished) -> String {
     let us = finished.spent.us;
-    if let Some(text) = finished.told.as_ref().and_then(held) {
+    if let Some(text) = held(finished) {
+        let mark = match &finished.end {
+            End::Done { .. } => good("←"),
+            End::Failed { .. } => bad("←"),
+        };
         let text = faint(format!("{text} ({us} µs)"));
-        return format!("  {} {subject} {text}", good("←"));
+        return format!("  {mark} {subject} {text}");
     }
     let (mark, text) = match &finished.end {
         End::Done {
@@ -448,5 +475,163 @@ pub(super) fn because(reason: &str) -> String {
     match reason {
         "" => String::new(),
         reason => format!(": {}", foreign(reason)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::gate::unfit;
+    use crate::words::error::Error;
+    use crate::words::event::Spent;
+    use crate::words::id::{Place, RunId};
+    use crate::words::label::Label;
+    use crate::words::message::Usage;
+
+    fn record(seq: Seq, event: Event) -> Record {
+        Record {
+            run: RunId::known("r"),
+            seq,
+            at: 0,
+            parent: 1,
+            event,
+        }
+    }
+
+    /// A call, and what the gate said.
+    fn judged(origin: &str, verdict: Verdict) -> Record {
+        let judged = Judged {
+            effect: EffectKind::Call,
+            subject: "mail.read".to_owned(),
+            component: None,
+            origin: origin.to_owned(),
+            place: Place::default(),
+            content: Content::Empty,
+            label: Label::default(),
+            weighed: Vec::new(),
+            given: BTreeMap::new(),
+            verdict,
+        };
+        record(1, Event::Judged(judged))
+    }
+
+    /// The end of that call, which has failed, and whose words are held.
+    fn failed() -> Record {
+        let label = ["user", "web:https://evil.test"];
+        let finished = Finished {
+            of: 1,
+            end: End::Failed {
+                code: Code::GuestFailed,
+                message: "there is no letter\n`m9`\u{202e}".to_owned(),
+                issues: Vec::new(),
+                retryable: false,
+            },
+            label: Label::default(),
+            told: Some(json!({"$handle": "h1", "label": label, "failed": "it failed"})),
+            remade: None,
+            touched: BTreeMap::new(),
+            spent: Spent::default(),
+        };
+        record(2, Event::Finished(finished))
+    }
+
+    #[test]
+    fn a_failure_whose_words_are_held_is_told_as_one() {
+        let policy = Policy::nothing("lazaret.toml");
+        let observed = Event::Observed {
+            call: "1".to_owned(),
+            tool: "mail.read".to_owned(),
+            observation: Observation {
+                text: "it failed; what it said is held".to_owned(),
+                ok: false,
+                label: Label::default(),
+                flags: Vec::new(),
+            },
+            failed: Some(Code::GuestFailed),
+            kept: None,
+        };
+        for origin in ["model", "script"] {
+            let mut transcript = Transcript::of(&policy);
+            let rule = "a line".to_owned();
+            transcript.line(&judged(origin, Verdict::Allow { rule }));
+            let ended = transcript.line(&failed());
+            assert_eq!(ended.is_none(), origin == "model");
+            let line = match ended {
+                Some(line) => line,
+                None => transcript.line(&record(3, observed.clone())).unwrap(),
+            };
+            let mark = bad("←");
+            for part in [
+                mark.as_str(),
+                "failed (guest_failed), held as h1, under the influence of user, web:https://evil.test",
+                "\n      there is no letter `m9`\\u{202e}",
+            ] {
+                assert!(line.contains(part), "{origin}: {part}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_no_denial_and_a_denial_is_no_mistake() {
+        let policy = Policy::nothing("lazaret.toml");
+        let of = |code: Code| unfit(&Error::new(code, "so it is"));
+        let by = |rule: &str| Denial {
+            rule: rule.to_owned(),
+            reason: "so it is".to_owned(),
+            allow: Vec::new(),
+        };
+        for (denial, word) in [
+            (of(Code::BadArgs), "wrong"),
+            (of(Code::UnknownTool), "wrong"),
+            (of(Code::NotFound), "wrong"),
+            (of(Code::BadSurface), "denied"),
+            (of(Code::Unconfirmed), "denied"),
+            (by("blocked_tool"), "denied"),
+            (by("flow_secret"), "denied"),
+        ] {
+            let mut transcript = Transcript::of(&policy);
+            let rule = denial.rule.clone();
+            let line = transcript.line(&judged("model", Verdict::Deny(denial)));
+            assert!(line.unwrap().contains(word), "{rule}");
+            let end = End::Done {
+                content: Content::Empty,
+            };
+            let stopped = Stopped {
+                end,
+                turns: 1,
+                usage: Usage::default(),
+                limit: None,
+            };
+            let line = transcript.line(&record(2, Event::Stopped(stopped)));
+            let counts = line.unwrap().contains(", 1 denied");
+            assert_eq!(counts, word == "denied", "{rule}");
+        }
+    }
+
+    /// Pasted below what is there, a table that is there already would be a key twice.
+    #[test]
+    fn lines_that_would_allow_it_are_added_to_the_tables_that_are_there() {
+        let mut policy = Policy::nothing("lazaret.toml");
+        let denial = Denial {
+            rule: "flow_witness".to_owned(),
+            reason: "nobody has named it".to_owned(),
+            allow: vec!["[flow]\nvouch = [\"m1\"]".to_owned()],
+        };
+        let line = |policy: &Policy| {
+            let denied = judged("model", Verdict::Deny(denial.clone()));
+            Transcript::of(policy).line(&denied).unwrap()
+        };
+        let head = "\n      to allow it, write in `lazaret.toml`:\n      ";
+        let new = line(&policy);
+        let lines = format!("{head}[flow]\n      vouch = [\"m1\"]");
+        assert!(new.contains(&lines), "{new}");
+        policy.flows.written.itself = true;
+        let beside = line(&policy);
+        let lines = format!(
+            "{head}in [flow], which is there already, add or change:\n      vouch = [\"m1\"]"
+        );
+        assert!(beside.contains(&lines), "{beside}");
     }
 }

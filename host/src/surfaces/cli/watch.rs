@@ -1,9 +1,9 @@
 //! `lazaret runs watch`: what happens in a run, also in one of another process, from any of its records on.
 
-use super::runs::open;
 use super::transcript::Transcript;
 use super::{Scene, print};
 use crate::gate::journal::check_ahead;
+use crate::runs::audit::Audit;
 use crate::runs::rest;
 use crate::surfaces::paint::faint;
 use crate::words::error::Result;
@@ -12,10 +12,11 @@ use crate::words::id::Seq;
 
 /// Prints the records of a run from `from` on as they are written, until it ends or is left.
 pub(super) async fn watch(scene: &Scene, run: &str, from: Seq) -> Result<u8> {
-    let audit = open(scene)?;
+    let setup = scene.look_at_config()?.setup;
+    let audit = Audit::open(&setup.places, &setup.vault)?;
     let journal = audit.journal();
     let run = journal.find(run).await?;
-    let mut transcript = Transcript::default();
+    let mut transcript = Transcript::of(&setup.policy);
     // What came before is read as well, since later lines speak of it.
     let mut next = 0;
     loop {

@@ -20,6 +20,15 @@ pub(super) async fn repair(scene: &Scene, replace: bool) -> Result<u8> {
         damaged,
         runs,
     } = &repaired;
+    let Some(damaged) = damaged else {
+        print::line(format!(
+            "{} nothing is wrong with `{}`, which holds {}: there is nothing to repair",
+            good("ok"),
+            path.display(),
+            print::counted(runs.len(), "run")
+        ));
+        return Ok(0);
+    };
     let lost = runs
         .iter()
         .filter_map(|run| Some((run, run.lost.as_ref()?)));
