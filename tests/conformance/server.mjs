@@ -25,6 +25,9 @@ function config() {
     // Otherwise a person is asked before a server is told anything, and the suite knows one question a call.
     "[flow]",
     'mode = "off"',
+    // It compares texts whole, and knows no marks around them.
+    "[inbound]",
+    'untrusted = "none"',
     "[plugins]",
     `conformance = ${JSON.stringify(join(ROOT, "target/guests/conformance.wasm"))}`,
     "[mcp.forms]",

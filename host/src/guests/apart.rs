@@ -224,7 +224,7 @@ impl Isolated<'_> {
     async fn guest(&self) -> Result<ScriptGuest> {
         let (station, caller) = (self.wish.station, self.wish.caller);
         let engine = &station.scripts.engine;
-        if !engine.is_ready() {
+        if !engine.is_compiled(&station.quarantine) {
             let glimpse = Glimpse::Progress {
                 of: caller.parent,
                 tool: "handle.isolate".to_owned(),

@@ -57,6 +57,12 @@ impl Cache {
         Ok(load(engine, &code).ok())
     }
 
+    /// Whether the cache has an entry of the component; whether that can be used shows once it is loaded.
+    #[must_use]
+    pub fn has_component(&self, digest: Digest) -> bool {
+        self.folder.has(&self.code_name(digest))
+    }
+
     /// Stores what the compile process made, and loads it.
     ///
     /// # Errors

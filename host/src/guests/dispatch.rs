@@ -621,21 +621,27 @@ async fn load<'a>(
     (caller, seq): (&Caller, Seq),
     (tool, plugin): (&Tool, &'a Plugin),
 ) -> Result<&'a Linked> {
-    if !plugin.is_ready() {
-        let message = "loading (compiled at the first use)".to_owned();
-        let tool = tool.name.to_string();
+    let tell = |message: &str| {
         let glimpse = Glimpse::Progress {
             of: seq,
-            tool,
-            message,
+            tool: tool.name.to_string(),
+            message: message.to_owned(),
             percent: None,
             label: Label::default(),
         };
         station.gate.journal().glimpse(&caller.run, glimpse);
+    };
+    let is_ready = plugin.is_ready();
+    if !plugin.is_compiled(&station.quarantine) {
+        tell("compiling (once, then cached)");
     }
-    tasks
+    let linked = tasks
         .unless_cancelled(plugin.linked(&station.quarantine))
-        .await
+        .await?;
+    if !is_ready {
+        tell("running");
+    }
+    Ok(linked)
 }
 
 async fn run(

@@ -157,6 +157,11 @@ impl Plugin {
     pub(super) fn is_ready(&self) -> bool {
         self.linked.initialized()
     }
+
+    /// Whether nothing of it has to be compiled any more.
+    pub(super) fn is_compiled(&self, quarantine: &Quarantine) -> bool {
+        self.is_ready() || quarantine.cache().has_component(self.digest)
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/bundled.rs"));

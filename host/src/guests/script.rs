@@ -236,6 +236,19 @@ impl ScriptEngine {
         self.linked.initialized()
     }
 
+    /// Whether nothing of it has to be compiled any more.
+    pub(crate) fn is_compiled(&self, quarantine: &Quarantine) -> bool {
+        self.is_ready() || quarantine.cache().has_component(self.digest)
+    }
+
+    /// Loads its code, where that is not done yet.
+    ///
+    /// # Errors
+    /// What loading says.
+    pub(crate) async fn load(&self, quarantine: &Quarantine) -> Result<()> {
+        self.seat(quarantine).await.map(|_seat| ())
+    }
+
     async fn seat(&self, quarantine: &Quarantine) -> Result<&Seat> {
         let load = async || {
             let component = quarantine.component(&self.origin, self.digest).await?;

@@ -22,9 +22,9 @@ use super::flow::class::{Classes, Integrity};
 use super::sanitise::Caps;
 use super::scrub::guess::Guess;
 use crate::words::id::{RunId, is_hidden};
-use crate::words::inert::is_combining;
+use crate::words::inert::{is_combining, visible};
 use crate::words::key::HostKey;
-use crate::words::label::{Label, Source};
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{INBOUND_BYTES, INBOUND_SOURCE_CHARS, INBOUND_SOURCES, NONCE_CHARS};
 use crate::words::message::Observation;
 
@@ -122,8 +122,35 @@ impl Inbound {
             return vec!["unread".to_owned()];
         }
         let mut flags = BTreeSet::new();
-        treat_value(value, treatment, &mut flags);
+        change(value, &mut |text| treat_text(text, treatment, &mut flags));
         flags.into_iter().map(str::to_owned).collect()
+    }
+
+    /// As [`Inbound::treat`], of one text; the text, and what it looks like.
+    #[must_use]
+    pub fn treated(&self, text: String, how: (&Label, &Classes)) -> (String, Vec<String>) {
+        let mut value = Value::String(text);
+        let flags = self.treat(&mut value, how);
+        let text = match value {
+            Value::String(text) => text,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => String::new(),
+        };
+        (text, flags)
+    }
+
+    /// As [`Inbound::treat`], of what the model of a client is told as the value that it is: what hides in it is shown as well.
+    #[must_use]
+    pub fn tell(&self, value: &mut Value, how: (&Label, &Classes)) -> Vec<String> {
+        let flags = self.treat(value, how);
+        change(value, &mut |text| {
+            let shown = visible(text);
+            (shown != text).then_some(shown)
+        });
+        flags
     }
 }
 
@@ -135,29 +162,30 @@ const BLOCKED: &str =
 /// So many hidden characters in a row are no accident of typesetting.
 const HIDDEN_RUN: usize = 4;
 
-fn treat_value(value: &mut Value, treatment: Treatment, flags: &mut BTreeSet<&'static str>) {
+/// Changes every string for which there is another, keys too.
+fn change(value: &mut Value, other: &mut impl FnMut(&str) -> Option<String>) {
     match value {
         Value::String(text) => {
-            if let Some(stripped) = treat_text(text, treatment, flags) {
-                *text = stripped;
+            if let Some(changed) = other(text) {
+                *text = changed;
             }
         }
         Value::Array(items) => {
             for item in items {
-                treat_value(item, treatment, flags);
+                change(item, other);
             }
         }
         Value::Object(map) => {
             let keys: Vec<String> = map.keys().cloned().collect();
             for key in keys {
-                if let Some(stripped) = treat_text(&key, treatment, flags)
+                if let Some(changed) = other(&key)
                     && let Some(item) = map.remove(&key)
                 {
-                    map.insert(stripped, item);
+                    map.insert(changed, item);
                 }
             }
             for item in map.values_mut() {
-                treat_value(item, treatment, flags);
+                change(item, other);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -356,15 +384,17 @@ impl<'a> Marks<'a> {
     /// A text that is no outcome, as policy has it treated before it is told.
     #[must_use]
     pub fn treated(&self, text: String, label: &Label) -> String {
-        let mut value = Value::String(text);
-        let _flags = self.inbound.treat(&mut value, (label, self.classes));
-        match value {
-            Value::String(text) => text,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_) => String::new(),
+        let (text, _flags) = self.inbound.treated(text, (label, self.classes));
+        text
+    }
+
+    /// A text as the model of a client reads it: between marks where its label asks for that, unless it is the client's own.
+    #[must_use]
+    pub fn told(&self, text: String, label: &Label) -> String {
+        let wraps = self.inbound.of(label, self.classes).wraps();
+        match wraps && !is_own(label, self.classes) {
+            true => self.block(&text, label),
+            false => text,
         }
     }
 
@@ -434,6 +464,17 @@ pub fn nonces(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
         let is_one = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
         let found = text.as_bytes().get(nonce.clone())?;
         found.iter().copied().all(is_one).then_some(nonce)
+    })
+}
+
+/// Whether a client knows all that is in it: it has sent it, or tools that make nothing up have worked it out of that. What
+/// was read anywhere may hold anybody's words, and so those of some other client.
+fn is_own(label: &Label, classes: &Classes) -> bool {
+    label.sources().all(|source| match source.sort() {
+        Sort::Operator | Sort::User => true,
+        Sort::File => *source == Source::client(),
+        Sort::Tool => classes.of(source).integrity == Integrity::Trusted,
+        Sort::Web | Sort::Note | Sort::Mcp | Sort::Secret | Sort::Scalar => false,
     })
 }
 

@@ -28,7 +28,7 @@ impl Host {
         let bytes = named::read(file, "the attached file", self.rules.attaching.bytes)?;
         let label = match self.written_in(file)? {
             // Nobody types a file.
-            Written::Typed | Written::Piped => Written::Piped.label(),
+            Written::Typed | Written::Piped | Written::Sent => Written::Piped.label(),
             read @ Written::Read(_) => read.label(),
         };
         drop(still);

@@ -362,6 +362,7 @@ impl Drive<'_> {
         let show = Show {
             what: "answer",
             bytes: text.len(),
+            flags: Vec::new(),
         };
         let label = plan.label().clone();
         let passed = self.station.gate.pass(&caller, show, async move |permit| {

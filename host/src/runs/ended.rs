@@ -2,7 +2,7 @@
 
 use super::host::{Called, Host, caught, show_held};
 use super::left::{judged_call, wished_in};
-use super::observe::{show, withhold};
+use super::observe::{show, treat, withhold};
 use crate::gate::failed;
 use crate::gate::journal::Journal;
 use crate::guests::dispatch::{Outcome, clean};
@@ -43,6 +43,8 @@ impl Host {
         // What is known to be a secret now may not have been then.
         outcome.result = clean(&self.station, outcome.result);
         show(&mut outcome, self.policy().inbound.guess);
+        // What it looks like stands on record.
+        let _flags = treat(&mut outcome, started.surface, self.policy());
         let run = run.clone();
         Ok(Some(Called { run, outcome }))
     }

@@ -57,7 +57,7 @@ pub struct Goal {
     pub most: Most,
     /// What it begins with.
     pub with: With,
-    /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
+    /// Whether the goal was piped, pasted or sent, and not typed: then nobody knows who wrote it, and none of its
     /// words is a witness.
     pub piped: bool,
 }
@@ -133,10 +133,12 @@ impl Goal {
             return self.with.under.clone();
         }
         let label = Label::of(Source::user());
-        if self.piped {
+        if !self.piped {
+            label
+        } else if self.surface == Surface::Cli {
             label.with(Source::piped())
         } else {
-            label
+            label.with(Source::client())
         }
     }
 

@@ -11,7 +11,7 @@ use super::consult::Models;
 pub use super::goal::{Goal, Most, With};
 use super::known::{self, typed_args, typed_in, used_beside};
 use super::left::{Hold, Kept};
-use super::observe::{show, withhold};
+use super::observe::{show, treat, withhold};
 use super::provider::{Model, Provider};
 use super::served;
 use super::session::Earlier;
@@ -467,6 +467,9 @@ impl Host {
         let mut outcome = show_held(&caller, outcome)?;
         withhold(&mut outcome, caller.surface, self.policy());
         show(&mut outcome, self.policy().inbound.guess);
+        // On record it ends as it did, whoever reads it.
+        let end = ended(&outcome.result);
+        let flags = treat(&mut outcome, caller.surface, self.policy());
         let bytes = outcome
             .result
             .as_ref()
@@ -475,6 +478,7 @@ impl Host {
         let show = Show {
             what: "envelope",
             bytes,
+            flags,
         };
         let caller = Caller {
             label: label.clone(),
@@ -487,7 +491,7 @@ impl Host {
         });
         shown.await?;
         let stopped = Event::Stopped(Stopped {
-            end: ended(&outcome.result),
+            end,
             turns: 0,
             usage: used_beside(&self.station, &caller.known),
             limit: None,

@@ -1,7 +1,5 @@
 //! Observing: turning an outcome into what the model may read (U-09, C-30).
 
-use std::borrow::Cow;
-
 use serde_json::{Value, json};
 
 use super::host::Host;
@@ -9,6 +7,7 @@ use crate::guests::dispatch::Outcome;
 use crate::rules::caller::Known;
 use crate::rules::code_mode::Names;
 use crate::rules::flow::handles::{Naming, READ};
+use crate::rules::inbound::Marks;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::{preview, truncate, visible};
@@ -88,15 +87,60 @@ const WITHHELD: &str =
 
 impl Host {
     /// What whoever is on the other side of a surface for models hears of a call while it is under way: nothing of what is
-    /// secret, and the rest without what looks like a secret.
+    /// secret, and the rest without what looks like a secret, and treated as its label asks for.
     #[must_use]
-    pub fn overheard<'m>(&self, message: &'m str, label: &Label) -> Option<Cow<'m, str>> {
+    pub fn overheard(&self, message: &str, label: &Label) -> Option<String> {
         let policy = self.policy();
         if policy.flows.classes.is_secret(label) {
             return None;
         }
         let clean = policy.inbound.guess.clean(message);
-        Some(clean.map_or(Cow::Borrowed(message), Cow::Owned))
+        let clean = clean.unwrap_or_else(|| message.to_owned());
+        let (said, _flags) = policy
+            .inbound
+            .treated(clean, (label, &policy.flows.classes));
+        Some(said)
+    }
+
+    /// What the model of a client is told beside an outcome, as it may read it: treated as its label asks for, and with
+    /// what hides in it shown.
+    pub fn fit(&self, value: &mut Value, label: &Label) {
+        let policy = self.policy();
+        let _flags = policy.inbound.tell(value, (label, &policy.flows.classes));
+    }
+
+    /// A text as such a model reads it: between marks where its label asks for that. They are of this telling alone, so
+    /// that nobody has read them before.
+    #[must_use]
+    pub fn marked(&self, text: String, label: &Label) -> String {
+        let policy = self.policy();
+        let how = (policy.inbound, &policy.flows.classes);
+        Marks::of_run(how, self.journal().key(), &self.new_run()).told(text, label)
+    }
+}
+
+/// What a model on the other side of a surface reads is treated as its label asks for, as what a model of ours reads, and
+/// what hides in it is shown; what it looks like. It stays a value that fits its schema: marks stand around the text that
+/// is told beside it ([`Host::marked`]). Files that come with it stay whole.
+pub(super) fn treat(outcome: &mut Outcome, surface: Surface, policy: &Policy) -> Vec<String> {
+    if !surface.is_for_models() {
+        return Vec::new();
+    }
+    let label = outcome.label.clone();
+    let (inbound, how) = (policy.inbound, (&label, &policy.flows.classes));
+    let read = |text: &str| visible(&inbound.treated(text.to_owned(), how).0);
+    // Lines are in no record, so that a replay has none.
+    for line in &mut outcome.trail.logs {
+        line.message = read(&line.message);
+        let _flags = inbound.tell(&mut line.fields, how);
+    }
+    match &mut outcome.result {
+        Ok(value) => inbound.tell(value, how),
+        Err(error) => {
+            let mut said = json!([error.message(), error.issue_list()]);
+            *error = error.with_words(read, str::to_owned);
+            inbound.treat(&mut said, how)
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Written {
     Typed,
     /// They came through a pipe: nobody knows who wrote them.
     Piped,
+    /// A client sent them, and says of nobody that they typed them: likewise.
+    Sent,
     /// They were read from a file that these have had influence on.
     Read(Label),
 }
@@ -28,6 +30,7 @@ impl Written {
         match self {
             Self::Typed => user,
             Self::Piped => user.with(Source::piped()),
+            Self::Sent => user.with(Source::client()),
             Self::Read(label) => user.join(label),
         }
     }

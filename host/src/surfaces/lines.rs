@@ -83,6 +83,7 @@ impl Line {
                 idempotency_key: payload.idempotency_key,
                 // A program wrote it.
                 typed: false,
+                piped: false,
                 client: String::new(),
             },
         })
@@ -150,17 +151,18 @@ fn one(reader: &mut impl BufRead) -> io::Result<Option<(Vec<u8>, usize)>> {
     }
 }
 
-/// Does what a line asks for; whatever comes of it is an envelope.
+/// Does what a line asks for, for this client, who has piped it or not; whatever comes of it is an envelope.
 pub async fn answer(
     host: &Host,
     line: Result<Vec<u8>>,
-    (client, tasks): (&str, &Tasks),
+    ((client, piped), tasks): ((&str, bool), &Tasks),
 ) -> Answered {
     let mut line = match line.and_then(|bytes| Line::read(&bytes)) {
         Ok(line) => line,
         Err(error) => return Answered::refused("", Surface::Json, &error),
     };
     client.clone_into(&mut line.options.client);
+    line.options.piped = piped;
     let action = catalogue::full(host, &line.action);
     let (named, what) = ((host.new_run(), line.surface), (&*action, line.input));
     let mut answered = wish::call(host, named, what, &line.options, tasks).await;
@@ -254,6 +256,7 @@ mod tests {
             idempotency_key: Some("k".to_owned()),
             client: String::new(),
             typed: false,
+            piped: false,
         };
         assert_eq!(full.options, options);
     }

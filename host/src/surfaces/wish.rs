@@ -36,6 +36,9 @@ pub struct Options {
     /// A person typed the arguments, with their own hands: then their words are witnesses (design §5). Programs leave
     /// it out.
     pub typed: bool,
+    /// It came through standard input. Nobody says so of themselves.
+    #[serde(skip)]
+    pub piped: bool,
     /// Who calls, as far as its surface knows: a key is a client's own. Nobody says so of themselves.
     #[serde(skip)]
     pub client: String,
@@ -82,9 +85,10 @@ impl Options {
     /// How the arguments came.
     #[must_use]
     pub fn written(&self) -> Written {
-        match self.typed {
-            true => Written::Typed,
-            false => Written::Piped,
+        match (self.typed, self.piped) {
+            (true, _) => Written::Typed,
+            (false, true) => Written::Piped,
+            (false, false) => Written::Sent,
         }
     }
 }

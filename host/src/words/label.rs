@@ -107,6 +107,12 @@ impl Source {
         Self::new(Sort::File, "/dev/stdin")
     }
 
+    /// What a client sent of which nobody says that a person typed it: as little is known of who wrote it as of a pipe's.
+    #[must_use]
+    pub fn client() -> Self {
+        Self::new(Sort::File, "/client")
+    }
+
     /// A file that the user named, and that lies in no mount.
     #[must_use]
     pub fn attached() -> Self {
@@ -118,6 +124,7 @@ impl Source {
     pub fn told(&self) -> String {
         match (self.sort, &*self.name) {
             (Sort::File, "/dev/stdin") => "a client or a pipe (nobody typed it here)".to_owned(),
+            (Sort::File, "/client") => "a client (nobody typed it here)".to_owned(),
             (Sort::File, "/attached") => "a file that lies in no mount".to_owned(),
             (Sort::File, "/import") => "an imported run".to_owned(),
             _ => self.to_string(),
@@ -345,6 +352,7 @@ mod tests {
     fn what_came_through_a_pipe_is_told_as_that() {
         for (source, told) in [
             (Source::piped(), "a client or a pipe (nobody typed it here)"),
+            (Source::client(), "a client (nobody typed it here)"),
             (Source::attached(), "a file that lies in no mount"),
             (Source::imported(), "an imported run"),
             (Source::new(Sort::File, "docs"), "file:docs"),

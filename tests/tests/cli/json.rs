@@ -38,6 +38,21 @@ fn a_request_is_answered_with_the_envelope_of_its_surface() {
     ended.ends(0).says_only("");
 }
 
+/// Nobody typed either; but only one of them came through standard input.
+#[test]
+fn what_is_no_standard_input_is_not_labelled_so() {
+    let station = Station::new();
+    let line = count(1, "a");
+    let given = station.run(&["json", &line]).ends(0).json();
+    let piped = asked(&station, &[], &[&line]).ends(0).json();
+    for (envelope, source) in [(given, "file:/client"), (piped, "file:/dev/stdin")] {
+        let label = envelope["meta"]["label"].as_array().unwrap();
+        let files = label.iter().filter_map(|source| source.as_str());
+        let files: Vec<&str> = files.filter(|source| source.starts_with("file:")).collect();
+        assert_eq!(files, [source], "{envelope}");
+    }
+}
+
 #[test]
 fn a_bad_line_is_answered_at_its_place_and_the_next_one_is_read() {
     let station = Station::new();

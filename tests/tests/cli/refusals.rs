@@ -71,6 +71,7 @@ fn steady(value: &Value) -> String {
             "lazaret ask $1 [QUESTION]",
         ),
         (r"`[0-9a-f]{12,}`", "`[QUESTION]`"),
+        (r"untrusted text [0-9a-f]{16}", "untrusted text [NONCE]"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:[PORT]"),
     ] {
         let pattern = Regex::new(pattern).expect("an expression");

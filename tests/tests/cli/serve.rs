@@ -143,7 +143,7 @@ fn an_agent_pursues_a_goal_and_its_run_is_seen_to_the_end() {
     assert!(
         shown["records"][0]["label"]
             .to_string()
-            .contains("/dev/stdin"),
+            .contains("file:/client"),
         "{shown}"
     );
     let listed = server.get("/v1/runs?limit=1").is(200);

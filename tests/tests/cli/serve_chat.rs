@@ -64,7 +64,7 @@ fn an_agent_answers_as_a_model_does() {
     assert!(
         shown["records"][0]["label"]
             .to_string()
-            .contains("/dev/stdin"),
+            .contains("file:/client"),
         "{shown}"
     );
 }

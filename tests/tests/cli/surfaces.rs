@@ -157,9 +157,8 @@ fn told(station: &Station, envelope: &Value) -> Value {
         .as_array()
         .expect("a label")
         .iter();
-    let label = label.filter(|source| {
-        !["user", "file:/dev/stdin"].contains(&source.as_str().unwrap_or_default())
-    });
+    let label = label
+        .filter(|source| !["user", "file:/client"].contains(&source.as_str().unwrap_or_default()));
     let usage = &envelope["meta"]["usage"];
     json!({
         "ok": envelope["ok"],

@@ -2,8 +2,10 @@
 
 use lazaret::guests::compile::{CompileBounds, Compiler};
 use lazaret::words::error::{Error, Result};
+use lazaret::words::event::{Event, Glimpse, Sight};
 use lazaret_tests::forge;
 use lazaret_tests::prelude::*;
+use lazaret_tests::rig::make_state;
 
 /// Little time and memory for one component.
 const LITTLE: CompileBounds = CompileBounds {
@@ -90,4 +92,53 @@ async fn memory_has_a_limit_as_well() {
 async fn what_is_easy_is_compiled_within_little() {
     let component = tangled(8, 8, 100);
     assert!(compile(&component, LITTLE).await.expect("it is easy") > 1_000);
+}
+
+/// How far whoever watches is told that a call is, or a script.
+async fn told(rig: &Rigged, tool: Option<&str>) -> Vec<String> {
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let mut watcher = rig.host.watch(&run);
+    let called = match tool {
+        Some(tool) => rig.call_in(run, &tasks, (tool, r#"{"text": "a"}"#)).await,
+        None => rig.script_in(run, &tasks, "return 1").await,
+    };
+    assert!(called.outcome.result.is_ok(), "{:?}", called.outcome.result);
+    let mut told = Vec::new();
+    loop {
+        match watcher.next().await {
+            Sight::Glimpse {
+                glimpse: Glimpse::Progress { message, .. },
+                ..
+            } => told.push(message),
+            Sight::Record(record) if matches!(record.event, Event::Stopped(_)) => return told,
+            Sight::Glimpse { .. } | Sight::Record(_) => {}
+        }
+    }
+}
+
+/// That something is compiled is said where it is, and that it runs once nothing keeps it waiting.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_is_compiled_is_said_to_be_compiled() {
+    let state = tempfile::tempdir().expect("a folder for the test");
+    make_state(state.path()).await;
+    let open = async || Rig::of("").state(state.path()).open().await;
+    let rig = open().await;
+    assert_eq!(told(&rig, Some("text.count")).await, ["running"]);
+    assert_eq!(told(&rig, None).await, ["running"]);
+    // What is there already is waited for by nobody.
+    for tool in [Some("text.count"), None] {
+        assert_eq!(told(&rig, tool).await, Vec::<String>::new());
+    }
+    drop(rig);
+    let rig = open().await;
+    for entry in std::fs::read_dir(state.path().join("cache")).expect("a cache") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|ends| ends == "code") {
+            std::fs::remove_file(path).expect("it can be removed");
+        }
+    }
+    assert_eq!(
+        told(&rig, Some("text.count")).await,
+        ["compiling (once, then cached)", "running"]
+    );
 }

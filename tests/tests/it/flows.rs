@@ -469,14 +469,24 @@ async fn a_piped_goal_is_judged_even_where_nothing_untrusted_is_granted() {
     "#;
     let replies = [written("docs/x.md"), json!({"text": "Done."})];
     let rig = Rig::of(policy).replies(&replies).open().await;
-    for (piped, expected) in [(false, "allow"), (true, "ask")] {
+    for (surface, piped, expected, label) in [
+        (Surface::Cli, false, "allow", "user"),
+        (Surface::Cli, true, "ask", "user, file:/dev/stdin"),
+        (Surface::Http, true, "ask", "user, file:/client"),
+    ] {
         let goal = Goal {
+            surface,
             piped,
             ..goal(&rig, "Write something.")
         };
         let run = goal.run.clone();
         let _ = rig.host.pursue(goal, &Tasks::new()).await;
         assert_eq!(verdicts(&rig, &run, "files.write").await, [expected]);
+        let records = rig.records(&run).await;
+        let Event::Started(started) = &records[0].event else {
+            panic!("{records:?}");
+        };
+        assert_eq!(started.label.to_string(), label);
     }
 }
 

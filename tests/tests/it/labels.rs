@@ -350,6 +350,7 @@ async fn arguments_that_nobody_typed_are_no_witnesses() {
     for (written, sources, passes) in [
         (Written::Typed, "user", true),
         (Written::Piped, "user, file:/dev/stdin", false),
+        (Written::Sent, "user, file:/client", false),
         (inbox.expect("a label"), "user, file:inbox", false),
         (work.expect("a label"), "user, file:work", false),
         (outside.expect("a label"), "user, file:/attached", false),

@@ -129,16 +129,7 @@ impl<'a> Life<'a> {
         let journal = self.script.station.gate.journal();
         let event = Event::Scripted(self.begun.clone());
         journal.append(&self.script.caller.run, self.seq, event)?;
-        if !engine.is_ready() {
-            let glimpse = Glimpse::Progress {
-                of: self.seq,
-                tool: TOOL.to_owned(),
-                message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
-                percent: None,
-                label: Label::default(),
-            };
-            journal.glimpse(&self.script.caller.run, glimpse);
-        }
+        self.script.load(engine, self.seq).await?;
         self.check_time()?;
         let (mut guest, mut said) = self.start(engine).await?;
         let before_ms = self.spent.cpu_ms;
@@ -646,6 +637,32 @@ impl Life<'_> {
 }
 
 impl Script<'_> {
+    /// Whoever watches is told what the script waits for before it runs, and that it does then.
+    async fn load(&self, engine: &ScriptEngine, seq: Seq) -> Result<()> {
+        if engine.is_ready() {
+            return Ok(());
+        }
+        let tell = |message: &str| {
+            let glimpse = Glimpse::Progress {
+                of: seq,
+                tool: TOOL.to_owned(),
+                message: message.to_owned(),
+                percent: None,
+                label: Label::default(),
+            };
+            let journal = self.station.gate.journal();
+            journal.glimpse(&self.caller.run, glimpse);
+        };
+        let quarantine = &self.station.quarantine;
+        if !engine.is_compiled(quarantine) {
+            tell("preparing the engine of scripts (compiled once, then cached)");
+        }
+        let loading = engine.load(quarantine);
+        self.tasks.unless_cancelled(loading).await?;
+        tell("running");
+        Ok(())
+    }
+
     /// A guest, and how far it came with a source.
     async fn start_with(
         &self,

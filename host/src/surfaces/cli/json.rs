@@ -52,6 +52,7 @@ impl Json {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let host = scene.open_host().await?;
         let client = client_of(&self.user);
+        let from = (client.as_str(), self.request.is_none());
         let mut interrupts = signal(SignalKind::interrupt())
             .map_err(|error| Error::bug("Ctrl-C cannot be listened for").because(error))?;
         let stopped = Cell::new(false);
@@ -66,7 +67,7 @@ impl Json {
         // What is under way when Ctrl-C is pressed gives up by itself, and is answered; nothing more is begun.
         let lines = lines.take_until(Box::pin(interrupted));
         let answers = lines
-            .map(|line| made(&host, line, &client))
+            .map(|line| made(&host, line, from))
             .buffered(self.jobs);
         let mut answers = std::pin::pin!(answers);
         let mut worst = 0;
@@ -116,9 +117,9 @@ fn each(reader: &mut impl std::io::BufRead, send: impl Fn(Result<Vec<u8>>) -> bo
 }
 
 /// One line, made for as long as nobody presses Ctrl-C.
-async fn made(host: &Host, line: Result<Vec<u8>>, client: &str) -> Answered {
+async fn made(host: &Host, line: Result<Vec<u8>>, from: (&str, bool)) -> Answered {
     let tasks = host.tasks();
-    let work = async { Ok(answer(host, line, (client, &tasks)).await) };
+    let work = async { Ok(answer(host, line, (from, &tasks)).await) };
     let answered = until_cancelled(&tasks, work).await;
     answered.unwrap_or_else(|error| Answered::refused("", Surface::Json, &error))
 }

@@ -107,6 +107,7 @@ pub(super) async fn call(
         retry_delay_ms: call.retry_delay_ms,
         idempotency_key: call.idempotency_key,
         typed: call.typed,
+        piped: false,
         client: site.client(),
     };
     let (named, input) = (name.clone(), Value::Object(call.input));

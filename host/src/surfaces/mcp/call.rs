@@ -55,7 +55,8 @@ pub(super) async fn call(
         let error = Error::new(Code::Busy, format!("{most} calls are under way already"))
             .hint("wait for one of them; `[mcp_server] calls` says how many may be");
         let answered = Answered::refused(&shown(&request.name), Surface::Mcp, &error);
-        return Ok(told::told(&answered, session.desk.serving.frame_bytes).into());
+        let most = session.desk.serving.frame_bytes;
+        return Ok(told::told(&offered.host, &answered, most).into());
     };
     let token = context.meta.get_progress_token();
     let call = Call {
@@ -166,7 +167,7 @@ impl Call<'_> {
         let source = args.get("source").and_then(Value::as_str);
         let program = Program {
             source: source.unwrap_or_default().to_owned(),
-            written: Written::Piped,
+            written: Written::Sent,
             with: &[],
         };
         let host = self.host().clone();
@@ -188,8 +189,10 @@ impl Call<'_> {
         // Names and descriptions are the words of whoever wrote a plugin.
         let classes = &host.policy().flows.classes;
         let words = classes.of_words(tools.iter().map(|tool| &tool.name));
-        let label = Written::Piped.label().join(&words);
-        Ok(self.knows(SEARCH_TOOLS, &json!(text), &label))
+        let label = Written::Sent.label().join(&words);
+        let mut found = json!(text);
+        host.fit(&mut found, &label);
+        Ok(self.knows(SEARCH_TOOLS, &found, &label))
     }
 
     fn knows(&self, action: &str, value: &Value, label: &Label) -> Answered {
@@ -295,6 +298,7 @@ impl Call<'_> {
             return Err(told::protocol(answered, &self.offered));
         }
         self.ears.logs(&answered.envelope).await;
-        Ok(told::told(answered, self.session.desk.serving.frame_bytes).into())
+        let most = self.session.desk.serving.frame_bytes;
+        Ok(told::told(self.host(), answered, most).into())
     }
 }

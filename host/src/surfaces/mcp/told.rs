@@ -2,7 +2,8 @@
 //!
 //! Row A-34 wants the envelope, and clients hold structured content to the schema that was listed, of failures too: so
 //! that schema is the envelope's, with the tool's own inside (`tools.rs`). The text is the outcome alone: a model that
-//! is shown text needs no invocation id.
+//! is shown text needs no invocation id. Either may be what a model reads, so both are treated as their label asks for
+//! (`runs/observe.rs`); marks stand around the text, since in structured content they would break its schema.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +15,7 @@ use crate::guests::guest::Artifact;
 use crate::rules::policy::Policy;
 use crate::rules::rendered::fenced;
 use crate::rules::scrub::clean_strings;
+use crate::runs::host::Host;
 use crate::runs::left::Waiting;
 use crate::surfaces::again;
 use crate::surfaces::envelope::without_bytes;
@@ -23,22 +25,44 @@ use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::id::RunId;
 use crate::words::inert::visible;
+use crate::words::label::{Label, Source};
 
 /// Room for what is around an outcome in a message.
 const AROUND_BYTES: usize = 4 << 10;
 
 /// What a client is told of a call, in so many bytes at most.
-pub(super) fn told(answered: &Answered, most: usize) -> CallToolResult {
-    let mut content = vec![ContentBlock::text(text(&answered.envelope))];
+pub(super) fn told(host: &Host, answered: &Answered, most: usize) -> CallToolResult {
+    let label = label_of(&answered.envelope);
+    let text = host.marked(text(&answered.envelope), &label);
+    let mut content = vec![ContentBlock::text(text)];
     let id = answered.envelope.pointer("/meta/invocationId");
     let id = id.and_then(Value::as_str).unwrap_or_default();
-    content.extend(
-        answered
-            .artifacts
-            .iter()
-            .map(|artifact| block(artifact, id)),
-    );
-    let told = with(content, without_bytes(answered.envelope.clone()));
+    let read = |text: &str| {
+        let mut read = Value::from(text);
+        host.fit(&mut read, &label);
+        read.as_str().unwrap_or_default().to_owned()
+    };
+    let blocks = answered.artifacts.iter();
+    content.extend(blocks.map(|artifact| block(artifact, id, &read)));
+    let mut envelope = without_bytes(answered.envelope.clone());
+    let artifacts = envelope.get_mut("artifacts").and_then(Value::as_array_mut);
+    let fields = artifacts.into_iter().flatten();
+    let fields = fields.filter_map(Value::as_object_mut);
+    for field in fields.flat_map(serde_json::Map::values_mut) {
+        host.fit(field, &label);
+    }
+    within(answered, with(content, envelope), most)
+}
+
+/// Who had influence on what is told. Where nobody can say, it may be anybody.
+fn label_of(envelope: &Value) -> Label {
+    let label = envelope.pointer("/meta/label").cloned();
+    let label = label.and_then(|label| serde_json::from_value(label).ok());
+    label.unwrap_or_else(|| Label::of(Source::imported()))
+}
+
+/// What is told, or that it is more than a message holds.
+fn within(answered: &Answered, told: CallToolResult, most: usize) -> CallToolResult {
     let bytes = serde_json::to_vec(&told).map_or(usize::MAX, |bytes| bytes.len());
     if bytes.saturating_add(AROUND_BYTES) <= most {
         return told;
@@ -163,8 +187,9 @@ fn text(envelope: &Value) -> String {
     lines.join("\n")
 }
 
-/// An artifact as its kind of content; its bytes are a guest's, and nobody but the client looks at them.
-fn block(artifact: &Artifact, call: &str) -> ContentBlock {
+/// An artifact as its kind of content; its bytes are a guest's, and nobody but the client looks at them. `read` is how a
+/// model may read a text of it.
+fn block(artifact: &Artifact, call: &str, read: &dyn Fn(&str) -> String) -> ContentBlock {
     let kind = artifact.media_type.as_str();
     let mime = visible(kind);
     let encoded = || STANDARD.encode(&artifact.bytes);
@@ -175,9 +200,10 @@ fn block(artifact: &Artifact, call: &str) -> ContentBlock {
         return ContentBlock::audio(encoded(), mime);
     }
     let uri = format!("lazaret:artifact/{call}/{}", artifact.id);
-    // A model reads text: what hides in it stays in bytes, which nobody reads by chance, and which are whole.
+    // A model reads text: what hides in it, or is to be taken out, stays in bytes, which nobody reads by chance, and
+    // which are whole.
     let text = std::str::from_utf8(&artifact.bytes).ok();
-    let text = text.filter(|text| visible(text) == text.replace("\r\n", "\n"));
+    let text = text.filter(|text| read(text) == text.replace("\r\n", "\n"));
     ContentBlock::resource(match text {
         Some(text) => ResourceContents::text(text, uri).with_mime_type(mime),
         None => ResourceContents::blob(encoded(), uri).with_mime_type(mime),
@@ -221,6 +247,10 @@ mod tests {
             waits: None,
             artifacts: Vec::new(),
         };
+        let told = |answered: &Answered, most| {
+            let content = vec![ContentBlock::text(text(&answered.envelope))];
+            within(answered, with(content, answered.envelope.clone()), most)
+        };
         let fits = told(&answered("x".repeat(400_000)), MCP_FRAME_BYTES);
         assert_eq!(fits.is_error, Some(false));
         let less = told(&answered("x".repeat(400_000)), 400_000);
@@ -242,7 +272,8 @@ mod tests {
                 metadata: json!({}),
                 bytes: bytes.to_vec(),
             };
-            json!(block(&artifact, "r:1"))
+            let read = |text: &str| visible(text).replace("orders", "[removed]");
+            json!(block(&artifact, "r:1", &read))
         };
         assert_eq!(
             of("image/png", b"a"),
@@ -261,5 +292,8 @@ mod tests {
         let hidden = of("text/plain", "a\u{202e}b".as_bytes());
         assert_eq!(hidden["resource"]["blob"], STANDARD.encode("a\u{202e}b"));
         assert_eq!(hidden["resource"].get("text"), None);
+        // Nor is one in which something stands that is to be taken out.
+        let ordering = of("text/plain", b"orders");
+        assert_eq!(ordering["resource"]["blob"], STANDARD.encode("orders"));
     }
 }
