@@ -67,6 +67,8 @@ impl Files {
         };
         let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
         let (wisher, anew) = (file.label.clone(), is_made_anew(&file.wish));
+        let whole = WriteMode::Replace;
+        let fills = matches!(&file.wish, FileWish::Write { mode, .. } if *mode == whole);
         let performed = self.perform_now(file, places);
         // Where this fails, labels say too much.
         let _ = self.settle_way(&way, &wisher);
@@ -80,6 +82,9 @@ impl Files {
         }
         let result = performed.and_then(|outcome| {
             self.label_after(&relabel, after, &outcome)?;
+            if fills {
+                self.fill_gap(&relabel)?;
+            }
             Ok(outcome)
         });
         match result {
@@ -195,6 +200,17 @@ impl Files {
         Ok(())
     }
 
+    /// What is written as a whole is there whatever was taken away.
+    fn fill_gap(&self, places: &Places) -> Result<()> {
+        match places {
+            Places::One(place) => {
+                let path = self.known(place)?.path;
+                self.labels.put_gap(&path, &Label::default())
+            }
+            Places::Root(_) | Places::Two(..) => Ok(()),
+        }
+    }
+
     fn root(&self, place: &Place) -> Result<&Path> {
         self.roots
             .get(&place.mount)
@@ -210,13 +226,7 @@ impl Files {
     ) -> Result<()> {
         match (places, written, outcome) {
             (Places::One(_), Some((place, label)), _) => {
-                let known = self.known(&place)?;
-                self.labels.put(&known, &label)?;
-                match label.is_ones_own() {
-                    // It is there whatever was taken away.
-                    true => self.labels.put_gap(&known.path, &label),
-                    false => Ok(()),
-                }
+                self.labels.put(&self.known(&place)?, &label)
             }
             (Places::Two(from, to), Some((_, mover)), FileOutcome::Done) => {
                 let to = self.known(to)?;
@@ -615,6 +625,15 @@ mod tests {
             let (_, label) = perform(&files, FileWish::Stat, path, user());
             assert_eq!(label.covers(&web()), kept, "{path}");
         }
+        // Nor does it matter who else writes all of it.
+        let page = Label::of(Source::new(Sort::Web, "https://other.test"));
+        write(&files, "over", WriteMode::Create, "clean");
+        remove(&files, "over", web());
+        perform(&files, wish(WriteMode::Replace), "over", page)
+            .0
+            .unwrap();
+        remove(&files, "over", user());
+        assert!(!missing(&files, "over").covers(&web()));
         let (moved, label) = move_to(&files, ("clean", "target"), user());
         moved.unwrap();
         assert!(label.covers(&web()));
