@@ -5,11 +5,13 @@
 //! wash its label off. The label is stored before the bytes are: a crash in between leaves too much, never too
 //! little. What a person does to a file outside of Lazaret is that person's doing.
 
+mod gaps;
+
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, TransactionBehavior, params};
 
 use super::book::Book;
 use crate::words::error::{Code, Error, Result};
@@ -17,7 +19,8 @@ use crate::words::label::Label;
 
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
     path BLOB NOT NULL PRIMARY KEY, device INTEGER NOT NULL, number INTEGER NOT NULL, label TEXT NOT NULL) STRICT;
-    CREATE INDEX IF NOT EXISTS files_by_number ON files (number, device)";
+    CREATE INDEX IF NOT EXISTS files_by_number ON files (number, device);
+    CREATE TABLE IF NOT EXISTS gaps (path BLOB NOT NULL PRIMARY KEY, label TEXT NOT NULL) STRICT, WITHOUT ROWID";
 
 /// All labels of files.
 #[derive(Clone)]
@@ -54,23 +57,42 @@ impl FileLabels {
         self.join(OF, params![bytes(&file.path), number, device])
     }
 
-    /// The first `most` of what is labelled, in order of path, and their labels.
+    /// What a person is told of a file: who had a hand in what is there, or in that it is not.
+    ///
+    /// # Errors
+    /// As [`FileLabels::of`].
+    pub(crate) fn told(&self, file: &Known) -> Result<Label> {
+        let gap = match file.identity {
+            Some(_) => self.gap_at(&file.path)?,
+            None => self.gap(&file.path)?,
+        };
+        Ok(self.of(file)?.join(&gap))
+    }
+
+    /// The first `most` of what is labelled, there or taken away, in order of path, and their labels.
     ///
     /// # Errors
     /// As [`FileLabels::of`].
     pub(crate) fn list(&self, most: usize) -> Result<Vec<(PathBuf, Label)>> {
-        const LIST: &str = "SELECT path, label FROM files ORDER BY path LIMIT ?1";
+        const LIST: &str = "SELECT path, label FROM files UNION ALL SELECT path, label FROM gaps
+            ORDER BY path LIMIT ?1";
         let failed = |error: rusqlite::Error| self.book.failed(&error);
         let database = self.book.lock();
         let mut query = database.prepare_cached(LIST).map_err(failed)?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let read = |row: &Row<'_>| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?));
         let rows = query.query_map([most], read).map_err(failed)?;
-        rows.map(|row| {
+        let mut all: Vec<(PathBuf, Label)> = Vec::new();
+        for row in rows {
             let (path, text) = row.map_err(failed)?;
-            Ok((PathBuf::from(OsString::from_vec(path)), parsed(&text)?))
-        })
-        .collect()
+            let (path, label) = (PathBuf::from(OsString::from_vec(path)), parsed(&text)?);
+            match all.last_mut() {
+                // It is there again.
+                Some((last, known)) if *last == path => *known = known.join(&label),
+                Some(_) | None => all.push((path, label)),
+            }
+        }
+        Ok(all)
     }
 
     /// The labels of all that lies in a folder, together: their names are written by whoever wrote them.
@@ -85,19 +107,7 @@ impl FileLabels {
     }
 
     fn join(&self, query: &str, params: impl rusqlite::Params) -> Result<Label> {
-        let database = self.book.lock();
-        let mut query = database
-            .prepare_cached(query)
-            .map_err(|error| self.book.failed(&error))?;
-        let rows = query
-            .query_map(params, |row: &Row<'_>| row.get::<_, String>(0))
-            .map_err(|error| self.book.failed(&error))?;
-        let mut all = Label::default();
-        for text in rows {
-            let text = text.map_err(|error| self.book.failed(&error))?;
-            all = all.join(&parsed(&text)?);
-        }
-        Ok(all)
+        joined(&self.book, &self.book.lock(), query, params)
     }
 
     /// Stores the label of what is about to be written, or was.
@@ -144,10 +154,20 @@ impl FileLabels {
         const CLEAR: &str = "DELETE FROM files WHERE path = ?1
             OR (number <> -1 AND number = ?2 AND device = ?3)
             OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
+        const GAPS: &str = "DELETE FROM gaps WHERE path = ?1
+            OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
+        let failed = |error: rusqlite::Error| self.book.failed(&error);
         let (device, number) = numbers(file.identity);
         let row = params![bytes(&file.path), number, device];
-        let cleared = self.book.lock().execute(CLEAR, row);
-        cleared.map_err(|error| self.book.failed(&error))
+        let mut database = self.book.lock();
+        let work = database
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let files = work.execute(CLEAR, row).map_err(failed)?;
+        let gaps = work.execute(GAPS, params![bytes(&file.path)]);
+        let gaps = gaps.map_err(failed)?;
+        work.commit().map_err(failed)?;
+        Ok(files + gaps)
     }
 
     /// A file is gone.
@@ -164,6 +184,27 @@ impl FileLabels {
             .map_err(|error| self.book.failed(&error))?;
         Ok(())
     }
+}
+
+/// All labels that a query finds, together.
+fn joined(
+    book: &Book,
+    database: &Connection,
+    query: &str,
+    params: impl rusqlite::Params,
+) -> Result<Label> {
+    let mut query = database
+        .prepare_cached(query)
+        .map_err(|error| book.failed(&error))?;
+    let rows = query
+        .query_map(params, |row: &Row<'_>| row.get::<_, String>(0))
+        .map_err(|error| book.failed(&error))?;
+    let mut all = Label::default();
+    for text in rows {
+        let text = text.map_err(|error| book.failed(&error))?;
+        all = all.join(&parsed(&text)?);
+    }
+    Ok(all)
 }
 
 fn parsed(text: &str) -> Result<Label> {

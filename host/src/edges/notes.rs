@@ -3,12 +3,15 @@
 //! They lie in a workspace's folder, where anybody may have put them who writes the workspace's files. So each has an
 //! authentication of itself and its label; one that this host has not written may be anybody's, whatever its label says.
 
+mod gaps;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
+use self::gaps::GAPS;
 use super::aside::{Asker, aside};
 use crate::gate::journal::{failing, planted, wal};
 use crate::gate::{Performed, Permit};
@@ -48,6 +51,14 @@ struct Shelf<'a> {
     name: &'a str,
 }
 
+/// What was found.
+#[derive(Debug)]
+struct Found {
+    notes: Result<Vec<Note>>,
+    /// Who had a hand in that there is no more.
+    gaps: Label,
+}
+
 /// One note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -81,7 +92,7 @@ impl Notes {
             return Err(foreign("triggers or views"));
         }
         let notes = Self::start(database, path, clock, key).map_err(failed)?;
-        let is_ours = planted::is_ours(&lock(&notes.database), &[TABLES]);
+        let is_ours = planted::is_ours(&lock(&notes.database), &[TABLES, GAPS]);
         match is_ours.map_err(failed)? {
             true => Ok(notes),
             false => Err(foreign("tables of its own")),
@@ -108,13 +119,14 @@ impl Notes {
         database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
         planted::disarm(&database)?;
         wal::begin(&database)?;
-        if !has_mac(&database)? {
+        if !is_begun(&database)? {
             // Two processes may come here at once; the second finds it done.
             let creation = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
             creation.execute_batch(TABLES)?;
             if !has_mac(&creation)? {
                 creation.execute_batch(WITH_MAC)?;
             }
+            creation.execute_batch(GAPS)?;
             creation.commit()?;
         }
         Ok(Self {
@@ -125,29 +137,28 @@ impl Notes {
         })
     }
 
-    /// Does what the permit says. Notes that were read bring their labels along.
+    /// Does what the permit says. Notes that were read bring their labels along, and so does what is missing.
     pub(crate) async fn perform(&self, permit: Permit<Keep>) -> Performed<Vec<Note>> {
         let began = Clock::instant();
         let (keep, ()) = permit.redeem();
-        let notes = self.clone();
+        let (notes, shelf) = (self.clone(), keep.shelf.clone());
         let work = aside(move |asker| notes.perform_now(&keep, asker)).await;
-        let result = work.unwrap_or_else(|| Err(Error::bug("the notes edge panicked")));
-        let found = result
-            .as_ref()
-            .map_or(&[][..], |(_, notes)| notes.as_slice());
+        let work = work.unwrap_or_else(|| Err(Error::bug("the notes edge panicked")));
+        let (result, gaps) = match work {
+            Ok(found) => (found.notes, found.gaps),
+            Err(error) => (Err(error), Label::default()),
+        };
+        let found = result.as_deref().unwrap_or_default();
         let label = found
             .iter()
-            .fold(Label::default(), |label, note| label.join(&note.label));
-        let label = match &result {
-            Ok((shelf, found)) => found.iter().fold(label, |label, note| {
-                label.with(Keep::source(shelf, &note.key))
-            }),
-            Err(_) => label,
-        };
+            .fold(gaps, |label, note| label.join(&note.label));
+        let label = found.iter().fold(label, |label, note| {
+            label.with(Keep::source(&shelf, &note.key))
+        });
         let bytes = found.iter().map(|note| note.text.len()).sum();
         let spent = Spent::since(began);
         Performed {
-            result: result.map(|(_, notes)| notes),
+            result,
             content: Content::Size { bytes },
             label,
             told: None,
@@ -157,11 +168,11 @@ impl Notes {
         }
     }
 
-    fn perform_now(&self, keep: &Keep, asker: &Asker) -> Result<(String, Vec<Note>)> {
+    fn perform_now(&self, keep: &Keep, asker: &Asker) -> Result<Found> {
         let mut database = lock(&self.database);
         let failed = |error: rusqlite::Error| explain(&error, &self.path);
         let changes = match keep.wish {
-            KeepWish::Put { .. } | KeepWish::Delete => TransactionBehavior::Immediate,
+            KeepWish::Put { .. } | KeepWish::Delete { .. } => TransactionBehavior::Immediate,
             KeepWish::Get | KeepWish::List { .. } | KeepWish::Search { .. } => {
                 TransactionBehavior::Deferred
             }
@@ -177,34 +188,53 @@ impl Notes {
             key: &self.key,
             name: &keep.shelf,
         };
-        let notes = shelf.perform(keep, &self.clock)?;
+        let found = shelf.perform(keep, &self.clock)?;
         work.commit().map_err(failed)?;
-        Ok((keep.shelf.clone(), notes))
+        Ok(found)
     }
 }
 
 impl Shelf<'_> {
-    fn perform(&self, keep: &Keep, clock: &Clock) -> Result<Vec<Note>> {
-        let missing = || Error::not_found(format!("note `{}`", shown(&keep.key)));
+    fn perform(&self, keep: &Keep, clock: &Clock) -> Result<Found> {
         let failed = |error: rusqlite::Error| explain(&error, self.path);
+        let key = &keep.key;
         match &keep.wish {
             KeepWish::Put { text, label } => {
                 let now = i64::try_from(clock.now_ms()).unwrap_or(i64::MAX);
-                let put = self.put(&keep.key, (text, label), now);
-                put.map(|()| Vec::new())
+                self.put(key, (text, label), now)?;
+                // It is there whatever was taken away.
+                self.fill_gap(key).map_err(failed)?;
+                Ok(Found::of(Vec::new()))
             }
-            KeepWish::Get => self
-                .get(&keep.key)
-                .map_err(failed)?
-                .map(|note| vec![note])
-                .ok_or_else(missing),
-            KeepWish::List { limit } => self.list(&keep.key, *limit).map_err(failed),
-            KeepWish::Search { limit } => self.search(&keep.key, *limit).map_err(failed),
-            KeepWish::Delete => match self.delete(&keep.key).map_err(failed)? {
-                0 => Err(missing()),
-                _ => Ok(Vec::new()),
+            KeepWish::Get => match self.get(key).map_err(failed)? {
+                Some(note) => Ok(Found::of(vec![note])),
+                None => self.missing(key).map_err(failed),
+            },
+            KeepWish::List { limit } => {
+                let found = self.list(key, *limit).map_err(failed)?;
+                let gaps = self.gaps_in(key).map_err(failed)?;
+                Ok(Found::of(found).with(gaps))
+            }
+            KeepWish::Search { limit } => {
+                let found = self.search(key, *limit).map_err(failed)?;
+                let gaps = self.gaps_in("").map_err(failed)?;
+                Ok(Found::of(found).with(gaps))
+            }
+            KeepWish::Delete { label } => match self.delete(key).map_err(failed)? {
+                0 => self.missing(key).map_err(failed),
+                _ => {
+                    self.leave_gap(key, label).map_err(failed)?;
+                    Ok(Found::of(Vec::new()))
+                }
             },
         }
+    }
+
+    fn missing(&self, key: &str) -> rusqlite::Result<Found> {
+        Ok(Found {
+            notes: Err(Error::not_found(format!("note `{}`", shown(key)))),
+            gaps: self.gap(key)?,
+        })
     }
 
     fn put(&self, key: &str, (text, label): (&str, &Label), now: i64) -> Result<()> {
@@ -325,6 +355,24 @@ impl Shelf<'_> {
     }
 }
 
+impl Found {
+    fn of(notes: Vec<Note>) -> Self {
+        Self {
+            notes: Ok(notes),
+            gaps: Label::default(),
+        }
+    }
+
+    fn with(self, gaps: Label) -> Self {
+        Self { gaps, ..self }
+    }
+}
+
+/// Whether nothing is left to be made: whoever only looks then waits for nobody.
+fn is_begun(database: &Connection) -> rusqlite::Result<bool> {
+    Ok(has_mac(database)? && gaps::has_table(database)?)
+}
+
 fn has_mac(database: &Connection) -> rusqlite::Result<bool> {
     let query = "SELECT count(*) FROM pragma_table_info('notes') WHERE name = 'mac'";
     database
@@ -392,10 +440,16 @@ mod tests {
     }
 
     fn label(notes: &Notes, key: &str) -> Label {
-        let (_, found) = notes
-            .perform_now(&keep(key, KeepWish::Get), &Asker::default())
-            .unwrap();
-        found[0].label.clone()
+        found(notes, key, KeepWish::Get)[0].label.clone()
+    }
+
+    fn found(notes: &Notes, key: &str, wish: KeepWish) -> Vec<Note> {
+        let found = notes.perform_now(&keep(key, wish), &Asker::default());
+        found.unwrap().notes.unwrap()
+    }
+
+    fn delete(notes: &Notes, key: &str, label: Label) {
+        found(notes, key, KeepWish::Delete { label });
     }
 
     #[test]
@@ -423,9 +477,7 @@ mod tests {
             assert!(label(&notes, key).covers(&anybodys), "{key}");
         }
         assert_eq!(label(&notes, "mine"), Label::of(Source::user()));
-        let (_, listed) = notes
-            .perform_now(&keep("te", KeepWish::List { limit: 9 }), &Asker::default())
-            .unwrap();
+        let listed = found(&notes, "te", KeepWish::List { limit: 9 });
         assert!(listed[0].label.covers(&anybodys));
         put(&notes, "text", "two").unwrap();
         assert_eq!(label(&notes, "text"), Label::of(Source::user()));
@@ -445,7 +497,9 @@ mod tests {
                 text: "two".to_owned(),
                 label: Label::default(),
             },
-            KeepWish::Delete,
+            KeepWish::Delete {
+                label: Label::default(),
+            },
         ] {
             theirs.execute_batch("BEGIN IMMEDIATE").unwrap();
             let (at_work, keep) = (notes.clone(), keep("kept", wish));
@@ -459,9 +513,7 @@ mod tests {
             theirs.execute_batch("COMMIT").unwrap();
             assert_eq!(said.recv().unwrap().unwrap_err(), Code::Cancelled);
         }
-        let again = keep("kept", KeepWish::Get);
-        let (_, found) = notes.perform_now(&again, &Asker::default()).unwrap();
-        assert_eq!(found[0].text, "one");
+        assert_eq!(found(&notes, "kept", KeepWish::Get)[0].text, "one");
     }
 
     #[test]
@@ -494,9 +546,7 @@ mod tests {
         assert!(error.message().contains("16777216 may be"), "{error}");
         // What takes another one's place needs the difference alone.
         put(&notes, "a", &text[1..]).unwrap();
-        notes
-            .perform_now(&keep("b", KeepWish::Delete), &Asker::default())
-            .unwrap();
+        delete(&notes, "b", Label::of(Source::user()));
         put(&notes, "d", &text).unwrap();
     }
 

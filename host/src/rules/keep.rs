@@ -48,7 +48,10 @@ pub enum KeepWish {
         limit: usize,
     },
     /// Remove one note.
-    Delete,
+    Delete {
+        /// What influenced that, kept in its place.
+        label: Label,
+    },
 }
 
 impl KeepWish {
@@ -58,14 +61,14 @@ impl KeepWish {
             Self::Get => "get",
             Self::List { .. } => "list",
             Self::Search { .. } => "search",
-            Self::Delete => "delete",
+            Self::Delete { .. } => "delete",
         }
     }
 
     fn access(&self) -> Access {
         match self {
             Self::Get | Self::List { .. } | Self::Search { .. } => Access::Read,
-            Self::Put { .. } | Self::Delete => Access::Write,
+            Self::Put { .. } | Self::Delete { .. } => Access::Write,
         }
     }
 }
@@ -105,9 +108,10 @@ impl Effect for Keep {
     fn content(&self) -> Content {
         match &self.wish {
             KeepWish::Put { text, .. } => Content::Size { bytes: text.len() },
-            KeepWish::Get | KeepWish::List { .. } | KeepWish::Search { .. } | KeepWish::Delete => {
-                Content::Empty
-            }
+            KeepWish::Get
+            | KeepWish::List { .. }
+            | KeepWish::Search { .. }
+            | KeepWish::Delete { .. } => Content::Empty,
         }
     }
 
@@ -180,12 +184,15 @@ mod tests {
             text: "t".to_owned(),
             label: Label::default(),
         };
+        let delete = KeepWish::Delete {
+            label: Label::default(),
+        };
         for (wish, expected) in [
             (put, true),
             (KeepWish::Get, false),
             (KeepWish::List { limit: 1 }, false),
             (KeepWish::Search { limit: 1 }, false),
-            (KeepWish::Delete, true),
+            (delete, true),
         ] {
             let keep = Keep {
                 shelf: "notes".to_owned(),

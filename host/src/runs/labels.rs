@@ -62,7 +62,7 @@ impl Labels {
         })
     }
 
-    /// The first files that somebody else had influence on, in order of path: at most [`FILES_LISTED`].
+    /// The first files that somebody else had influence on, or took away, in order of path: at most [`FILES_LISTED`].
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
@@ -70,12 +70,12 @@ impl Labels {
         self.files.list(FILES_LISTED)
     }
 
-    /// What influenced a file, by its path on the host.
+    /// What influenced a file, or that there is none, by its path on the host.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
     pub fn file(&self, path: &Path) -> Result<Label> {
-        self.files.of(&labelled::named(path))
+        self.files.told(&labelled::named(path))
     }
 
     /// Services whose records somebody else had influence on.

@@ -482,7 +482,9 @@ impl<'a> Again<'a> {
             "get" => KeepWish::Get,
             "list" => KeepWish::List { limit: 1 },
             "search" => KeepWish::Search { limit: 1 },
-            "delete" => KeepWish::Delete,
+            "delete" => KeepWish::Delete {
+                label: judged.label.clone(),
+            },
             _ => return Err(lost.to_owned()),
         };
         let (shelf, key) = (shelf.to_owned(), key.to_owned());

@@ -25,6 +25,8 @@ path = "out"
 access = "write"
 [grants."files.*"]
 mounts = { inbox = "read", out = "write" }
+[grants."files.remove"]
+mounts = { out = "write" }
 [grants."desk.*"]
 "#;
 
@@ -153,6 +155,27 @@ fn what_was_cleared_is_read_without_influence() {
         .run(&["labels", "clear", "--file", "out/a.md"])
         .ends(0);
     assert!(!seen(&station, file).contains("file:inbox"));
+}
+
+/// That something is gone is told of like what is there.
+#[test]
+fn what_was_taken_away_is_listed_and_taken_for_ones_own() {
+    let station = station();
+    station.write("out/flag.md", "x");
+    did(&station, "await tools.files.remove({path: 'out/flag.md'})");
+    let look = "await tools.files.stat({path: 'out/flag.md'}).then(() => 1, () => 0)";
+    let before = seen(&station, look);
+    assert!(before.contains("file:inbox"), "{before}");
+    for arguments in [&["--file", "out/flag.md"][..], &[]] {
+        let line = [&["labels", "list"], arguments].concat();
+        let listed = station.run(&line).ends(0);
+        listed.prints(&["out/flag.md", "file:inbox"]);
+    }
+    station
+        .run(&["labels", "clear", "--file", "out/flag.md"])
+        .ends(0)
+        .prints(&["cleared 1 label"]);
+    assert!(!seen(&station, look).contains("file:inbox"));
 }
 
 #[test]

@@ -38,30 +38,37 @@ impl Files {
 
     fn perform_in_turn(&self, file: File, places: Places) -> (Result<FileOutcome>, Option<Label>) {
         let before = self.label_of(&places).and_then(|mount| {
-            let stored = self.label_before(&file, &places)?;
-            Ok((mount, stored, self.label_way(&file, &places)?))
+            let (stored, gap) = self.label_before(&file, &places)?;
+            let way = self.label_way(&file, &places)?;
+            Ok((mount, stored, gap, way, self.leave_gaps(&file, &places)?))
         });
-        let (mount, stored, way) = match before {
+        let (mount, stored, gap, way, gaps) = match before {
             Ok(before) => before,
             Err(error) => return (Err(error), Some(own_label(&places))),
         };
         let after = match (&file.wish, &places) {
             (FileWish::Write { mode, .. }, Places::One(place)) => {
                 let label = match mode {
-                    WriteMode::Create | WriteMode::Replace => file.label.clone(),
-                    WriteMode::Append | WriteMode::At(_) => file.label.join(&stored),
+                    WriteMode::Replace => file.label.clone(),
+                    // Only where nothing is.
+                    WriteMode::Create => file.label.join(&gap),
+                    WriteMode::Append | WriteMode::At(_) => file.label.join(&stored).join(&gap),
                 };
                 Some((place.clone(), label))
             }
             (FileWish::Move { .. }, Places::Two(from, _)) => {
-                Some((from.clone(), file.label.clone()))
+                Some((from.clone(), file.label.join(&gap)))
             }
             // The name of a folder is written by whoever made it.
-            (FileWish::MakeFolder, Places::One(place)) => Some((place.clone(), file.label.clone())),
+            (FileWish::MakeFolder, Places::One(place)) => {
+                Some((place.clone(), file.label.join(&gap)))
+            }
             _ => None,
         };
         let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
-        let wisher = file.label.clone();
+        let (wisher, anew) = (file.label.clone(), is_made_anew(&file.wish));
+        let whole = WriteMode::Replace;
+        let fills = matches!(&file.wish, FileWish::Write { mode, .. } if *mode == whole);
         let performed = self.perform_now(file, places);
         // Where this fails, labels say too much.
         let _ = self.settle_way(&way, &wisher);
@@ -69,13 +76,21 @@ impl Files {
             // Nothing was written, so nothing is labelled. Where this fails, the label says too much.
             let _ = self.restore(&relabel, &stored);
         }
+        if matches!(&performed, Err(error) if is_plain_refusal(error)) {
+            // Nor was anything taken away.
+            let _ = self.restore_gaps(&gaps);
+        }
         let result = performed.and_then(|outcome| {
             self.label_after(&relabel, after, &outcome)?;
+            if fills {
+                self.fill_gap(&relabel)?;
+            }
             Ok(outcome)
         });
         match result {
-            Ok(FileOutcome::Done) => (result, None),
-            Ok(_) | Err(_) => (result, Some(mount.join(&stored))),
+            // That there was room for it is the doing of whoever made that.
+            Ok(FileOutcome::Done) => (result, anew.then_some(gap)),
+            Ok(_) | Err(_) => (result, Some(mount.join(&stored).join(&gap))),
         }
     }
 
@@ -89,18 +104,25 @@ impl Files {
         Ok(sources.fold(own_label(places), |label, source| label.with(source)))
     }
 
-    /// What is stored of the places; of a file that is about to be written, joined by its writer's label first.
-    fn label_before(&self, file: &File, places: &Places) -> Result<Label> {
+    /// What is stored of the places, and who had a hand in what is missing there. What is stored of a file that is about
+    /// to be written is joined by its writer's label first.
+    fn label_before(&self, file: &File, places: &Places) -> Result<(Label, Label)> {
         let (Places::One(place) | Places::Two(place, _)) = places else {
-            return Ok(Label::default());
+            return Ok((Label::default(), Label::default()));
         };
         let known = self.known(place)?;
         let mut stored = self.labels.of(&known)?;
+        let mut gap = self.gap(place, &known)?;
+        if let Places::Two(_, to) = places {
+            gap = gap.join(&self.gap(to, &self.known(to)?)?);
+        }
         if !changes(&file.wish) {
             // Whoever looks is led on by a link.
             let path = self.led(place, &place.names)?;
             if matches!(file.wish, FileWish::List) {
                 stored = stored.join(&self.labels.below(&path)?);
+                gap = gap.join(&self.labels.gap(&path)?);
+                gap = gap.join(&self.labels.gaps_below(&path)?);
             }
             let name = path.file_name().and_then(OsStr::to_str);
             if name.is_some_and(is_beside) {
@@ -112,9 +134,88 @@ impl Files {
             }
         }
         if matches!(file.wish, FileWish::Write { .. }) {
-            self.labels.put(&known, &stored.join(&file.label))?;
+            self.labels
+                .put(&known, &stored.join(&gap).join(&file.label))?;
         }
-        Ok(stored)
+        Ok((stored, gap))
+    }
+
+    /// Who had a hand in that nothing is here, where nothing is. A link that leads nowhere may lead to whatever was taken
+    /// away in its mount.
+    fn gap(&self, place: &Place, known: &Known) -> Result<Label> {
+        if known.identity.is_some() {
+            return Ok(Label::default());
+        }
+        let gap = self.labels.gap(&known.path)?;
+        match self.leads_nowhere(place)? {
+            true => Ok(gap.join(&self.labels.gaps_below(self.root(place)?)?)),
+            false => Ok(gap),
+        }
+    }
+
+    /// Whether there is a link on the way to a place, or there, that leads to nothing.
+    fn leads_nowhere(&self, place: &Place) -> Result<bool> {
+        let dir = self.dir(place)?;
+        let mut way = PathBuf::new();
+        Ok(place.names.iter().any(|name| {
+            way.push(name);
+            let is_link = dir
+                .symlink_metadata(&way)
+                .is_ok_and(|found| found.is_symlink());
+            is_link && dir.metadata(&way).is_err()
+        }))
+    }
+
+    /// Leaves the label of whoever takes something away in its place, before it goes; and what a folder lacks, it lacks
+    /// wherever it goes. Says what was left in those places before.
+    fn leave_gaps(&self, file: &File, places: &Places) -> Result<Vec<(PathBuf, Label)>> {
+        let (from, to) = match (&file.wish, places) {
+            (FileWish::Remove, Places::One(from)) => (from, None),
+            (FileWish::Move { .. }, Places::Two(from, to)) => (from, Some(to)),
+            _ => return Ok(Vec::new()),
+        };
+        let Ok(found) = self.dir(from)?.symlink_metadata(relative(from)) else {
+            return Ok(Vec::new());
+        };
+        let (path, root) = (self.known(from)?.path, self.root(from)?);
+        let mut left = vec![(path.clone(), file.label.clone())];
+        if let Some(to) = to.filter(|_| found.is_dir()) {
+            let lacks = self.labels.gap(&path)?;
+            let lacks = lacks.join(&self.labels.gaps_below(&path)?);
+            left.push((self.known(to)?.path, lacks));
+        }
+        let mut before = Vec::new();
+        for (path, label) in left {
+            let here = self.labels.gap_at(&path)?;
+            self.labels.leave(&path, root, &label)?;
+            before.push((path, here));
+        }
+        Ok(before)
+    }
+
+    fn restore_gaps(&self, before: &[(PathBuf, Label)]) -> Result<()> {
+        for (path, label) in before {
+            self.labels.put_gap(path, label)?;
+        }
+        Ok(())
+    }
+
+    /// What is written as a whole is there whatever was taken away.
+    fn fill_gap(&self, places: &Places) -> Result<()> {
+        match places {
+            Places::One(place) => {
+                let path = self.known(place)?.path;
+                self.labels.put_gap(&path, &Label::default())
+            }
+            Places::Root(_) | Places::Two(..) => Ok(()),
+        }
+    }
+
+    fn root(&self, place: &Place) -> Result<&Path> {
+        self.roots
+            .get(&place.mount)
+            .map(PathBuf::as_path)
+            .ok_or_else(|| Error::bug("a granted mount has no place"))
     }
 
     fn label_after(
@@ -204,11 +305,7 @@ impl Files {
 
     /// Where names of a place's mount lead on the host, links followed. What is not there lies below what is.
     pub(super) fn led(&self, place: &Place, names: &[String]) -> Result<PathBuf> {
-        let root = self
-            .roots
-            .get(&place.mount)
-            .ok_or_else(|| Error::bug("a granted mount has no place"))?;
-        let mut way = root.clone();
+        let mut way = self.root(place)?.to_owned();
         way.extend(names);
         let led = way.ancestors().find_map(|above| {
             let mut there = resolved(above).ok()?;
@@ -245,6 +342,15 @@ fn own_label(places: &Places) -> Label {
     match places {
         Places::Root(_) => Label::default(),
         Places::One(place) | Places::Two(place, _) => Label::of(Policy::mount_source(&place.mount)),
+    }
+}
+
+/// Whether it is done only where there is nothing yet.
+fn is_made_anew(wish: &FileWish) -> bool {
+    match wish {
+        FileWish::MakeFolder | FileWish::Move { .. } => true,
+        FileWish::Write { mode, .. } => *mode == WriteMode::Create,
+        FileWish::List | FileWish::Stat | FileWish::Read { .. } | FileWish::Remove => false,
     }
 }
 
@@ -405,14 +511,193 @@ mod tests {
         perform(&files, FileWish::Remove, "b/OBEY ME", web())
             .0
             .unwrap();
-        assert!(!list(&files, "b").covers(&web()));
+        // That it is gone is told of in its place.
+        assert!(list(&files, "b").covers(&web()));
+        write(&files, "e/c.txt", WriteMode::Create, "clean");
         // Where nothing was made, nothing is labelled.
         let big = FileWish::Write {
             bytes: vec![0; (2 * MIB).try_into().unwrap()],
             mode: WriteMode::Create,
         };
-        perform(&files, big, "b/d/x.txt", web()).0.unwrap_err();
-        assert!(!list(&files, "b").covers(&web()));
+        perform(&files, big, "e/d/x.txt", web()).0.unwrap_err();
+        assert!(!list(&files, "e").covers(&web()));
+    }
+
+    fn user() -> Label {
+        Label::of(Source::user())
+    }
+
+    fn remove(files: &Files, path: &str, label: Label) {
+        perform(files, FileWish::Remove, path, label).0.unwrap();
+    }
+
+    fn move_to(
+        files: &Files,
+        (from, target): (&str, &str),
+        label: Label,
+    ) -> (Result<FileOutcome>, Label) {
+        let file = File {
+            path: from.to_owned(),
+            wish: FileWish::Move {
+                target: target.to_owned(),
+            },
+            label,
+        };
+        let places = Places::Two(place(from), place(target));
+        let (result, label) = files.perform_labelled(file, places, &Asker::default());
+        (result, label.unwrap_or_default())
+    }
+
+    /// What influenced that nothing is there.
+    fn missing(files: &Files, path: &str) -> Label {
+        let (result, label) = perform(files, FileWish::Stat, path, Label::default());
+        assert_eq!(result.unwrap_err().code(), Code::NotFound, "{path}");
+        label
+    }
+
+    #[test]
+    fn what_was_taken_away_leaves_the_label_of_whoever_took_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let labels = temp.path().join("files.db");
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &labels);
+        for path in [
+            "a/gone.txt",
+            "a/moved.txt",
+            "own/gone.txt",
+            "own/moved.txt",
+            "f/x/y.txt",
+        ] {
+            write(&files, path, WriteMode::Create, "clean");
+        }
+        remove(&files, "a/gone.txt", web());
+        let (moved, _) = move_to(&files, ("a/moved.txt", "t/moved.txt"), web());
+        moved.unwrap();
+        move_to(&files, ("f/x", "t/x"), web()).0.unwrap();
+        remove(&files, "own/gone.txt", user());
+        let (moved, _) = move_to(&files, ("own/moved.txt", "own/there.txt"), user());
+        moved.unwrap();
+        drop(files);
+        let files = open(mount.path(), &labels);
+        for (path, expected) in [
+            ("a/gone.txt", true),
+            ("a/moved.txt", true),
+            ("a/never.txt", false),
+            ("f/x", true),
+            ("f/x/y.txt", true),
+            ("f/x/never.txt", true),
+            ("f/never.txt", false),
+            ("own/gone.txt", false),
+            ("own/moved.txt", false),
+        ] {
+            assert_eq!(missing(&files, path).covers(&web()), expected, "{path}");
+        }
+        for (folder, expected) in [("a", true), ("f", true), ("", true), ("own", false)] {
+            assert_eq!(list(&files, folder).covers(&web()), expected, "{folder}");
+        }
+        assert!(!read(&files, "own/there.txt").1.covers(&web()));
+    }
+
+    #[test]
+    fn what_is_made_anew_only_because_there_was_room_for_it_has_the_label_too() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        for path in ["created", "replaced", "grown", "folder", "target", "clean"] {
+            write(&files, path, WriteMode::Create, "clean");
+        }
+        for path in ["created", "replaced", "grown", "folder", "target"] {
+            remove(&files, path, web());
+        }
+        let wish = |mode| FileWish::Write {
+            bytes: b"clean".to_vec(),
+            mode,
+        };
+        for (path, wish, told, kept) in [
+            ("created", wish(WriteMode::Create), true, true),
+            ("grown", wish(WriteMode::Append), false, true),
+            ("replaced", wish(WriteMode::Replace), false, false),
+            ("folder", FileWish::MakeFolder, true, true),
+        ] {
+            let (result, label) = perform(&files, wish, path, user());
+            result.unwrap();
+            assert_eq!(label.covers(&web()), told, "{path}");
+            let (_, label) = perform(&files, FileWish::Stat, path, user());
+            assert_eq!(label.covers(&web()), kept, "{path}");
+        }
+        // Nor does it matter who else writes all of it.
+        let page = Label::of(Source::new(Sort::Web, "https://other.test"));
+        write(&files, "over", WriteMode::Create, "clean");
+        remove(&files, "over", web());
+        perform(&files, wish(WriteMode::Replace), "over", page)
+            .0
+            .unwrap();
+        remove(&files, "over", user());
+        assert!(!missing(&files, "over").covers(&web()));
+        let (moved, label) = move_to(&files, ("clean", "target"), user());
+        moved.unwrap();
+        assert!(label.covers(&web()));
+        assert!(read(&files, "target").1.covers(&web()));
+        // What stands there whatever was taken away says nothing of that, and nor does its removal.
+        remove(&files, "replaced", user());
+        assert!(!missing(&files, "replaced").covers(&web()));
+        // What would lie in a folder of that name is missing still.
+        assert!(missing(&files, "folder/x").covers(&web()));
+        assert!(list(&files, "folder").covers(&web()));
+    }
+
+    #[test]
+    fn what_a_folder_lacks_it_lacks_wherever_it_goes() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        write(&files, "a/x.txt", WriteMode::Create, "clean");
+        write(&files, "a/y.txt", WriteMode::Create, "clean");
+        remove(&files, "a/x.txt", web());
+        move_to(&files, ("a", "b"), user()).0.unwrap();
+        assert!(missing(&files, "b/x.txt").covers(&web()));
+        assert!(list(&files, "b").covers(&web()));
+        assert!(!read(&files, "b/y.txt").1.covers(&web()));
+        // Nor does a link to what is gone say less.
+        std::os::unix::fs::symlink("a/x.txt", mount.path().join("link")).unwrap();
+        let (result, label) = perform(
+            &files,
+            FileWish::Read {
+                offset: 0,
+                length: 9,
+            },
+            "link",
+            user(),
+        );
+        assert_eq!(result.unwrap_err().code(), Code::NotFound);
+        assert!(label.covers(&web()));
+    }
+
+    #[test]
+    fn what_could_not_be_taken_away_leaves_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        write(&files, "a/x.txt", WriteMode::Create, "clean");
+        write(&files, "b.txt", WriteMode::Create, "clean");
+        // There is something in it; there is nothing; there is something already.
+        for path in ["a", "none.txt"] {
+            let (refused, _) = perform(&files, FileWish::Remove, path, web());
+            refused.unwrap_err();
+        }
+        let (refused, _) = move_to(&files, ("b.txt", "a/x.txt"), web());
+        refused.unwrap_err();
+        for path in ["none.txt", "a/none.txt"] {
+            assert!(!missing(&files, path).covers(&web()), "{path}");
+        }
+        for folder in ["", "a"] {
+            assert!(!list(&files, folder).covers(&web()), "{folder}");
+        }
+        // What somebody else had left there stays.
+        remove(&files, "a/x.txt", web());
+        let (refused, _) = perform(&files, FileWish::Remove, "a/x.txt", user());
+        refused.unwrap_err();
+        assert!(missing(&files, "a/x.txt").covers(&web()));
     }
 
     #[test]
@@ -442,26 +727,14 @@ mod tests {
         let mount = tempfile::tempdir().unwrap();
         let files = open(mount.path(), &temp.path().join("files.db"));
         write(&files, "a.txt", WriteMode::Create, "clean");
-        let move_to = |from: &str, target: &str| {
-            let file = File {
-                path: from.to_owned(),
-                wish: FileWish::Move {
-                    target: target.to_owned(),
-                },
-                label: web(),
-            };
-            files.perform_labelled(
-                file,
-                Places::Two(place(from), place(target)),
-                &crate::edges::aside::Asker::default(),
-            )
-        };
-        let (refused, _) = move_to("none.txt", "OBEY ME/y.txt");
+        let (refused, _) = move_to(&files, ("none.txt", "OBEY ME/y.txt"), web());
         assert_eq!(refused.unwrap_err().code(), Code::NotFound);
         perform(&files, FileWish::Stat, "OBEY ME", web())
             .0
             .unwrap_err();
-        move_to("a.txt", "c/OBEY ME/y.txt").0.unwrap();
+        move_to(&files, ("a.txt", "c/OBEY ME/y.txt"), web())
+            .0
+            .unwrap();
         perform(&files, FileWish::Remove, "c/OBEY ME/y.txt", web())
             .0
             .unwrap();

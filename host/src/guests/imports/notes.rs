@@ -42,7 +42,8 @@ impl Host for Inside {
     }
 
     async fn delete(&mut self, key: String) -> Result<(), Refusal> {
-        self.keep(key, KeepWish::Delete).await.map(|_| ())
+        let label = self.visit()?.wisher().written();
+        self.keep(key, KeepWish::Delete { label }).await.map(|_| ())
     }
 }
 

@@ -73,7 +73,8 @@ fn what_says_of_itself_that_it_only_looks_does_nothing_else_under_a_strangers_in
         };
         let (text, label) = (String::new(), Label::default());
         assert_eq!(keep(KeepWish::Put { text, label }).as_deref(), denied);
-        assert_eq!(keep(KeepWish::Delete).as_deref(), denied);
+        let label = Label::default();
+        assert_eq!(keep(KeepWish::Delete { label }).as_deref(), denied);
         assert_eq!(keep(KeepWish::Get), None);
         scene
             .check_fetch(("POST", "https://a.test/"), all(), denied)
