@@ -112,7 +112,7 @@ impl Host {
     /// A text as such a model reads it: between marks where its label asks for that. They are of this telling alone, so
     /// that nobody has read them before.
     #[must_use]
-    pub fn marked(&self, text: String, label: &Label) -> String {
+    pub fn between_marks(&self, text: String, label: &Label) -> String {
         let policy = self.policy();
         let how = (policy.inbound, &policy.flows.classes);
         Marks::of_run(how, self.journal().key(), &self.new_run()).told(text, label)
@@ -121,7 +121,7 @@ impl Host {
 
 /// What a model on the other side of a surface reads is treated as its label asks for, as what a model of ours reads, and
 /// what hides in it is shown; what it looks like. It stays a value that fits its schema: marks stand around the text that
-/// is told beside it ([`Host::marked`]). Files that come with it stay whole.
+/// is told beside it ([`Host::between_marks`]). Files that come with it stay whole.
 pub(super) fn treat(outcome: &mut Outcome, surface: Surface, policy: &Policy) -> Vec<String> {
     if !surface.is_for_models() {
         return Vec::new();

@@ -33,7 +33,7 @@ const AROUND_BYTES: usize = 4 << 10;
 /// What a client is told of a call, in so many bytes at most.
 pub(super) fn told(host: &Host, answered: &Answered, most: usize) -> CallToolResult {
     let label = label_of(&answered.envelope);
-    let text = host.marked(text(&answered.envelope), &label);
+    let text = host.between_marks(text(&answered.envelope), &label);
     let mut content = vec![ContentBlock::text(text)];
     let id = answered.envelope.pointer("/meta/invocationId");
     let id = id.and_then(Value::as_str).unwrap_or_default();
