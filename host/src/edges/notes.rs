@@ -141,7 +141,7 @@ impl Notes {
     pub(crate) async fn perform(&self, permit: Permit<Keep>) -> Performed<Vec<Note>> {
         let began = Clock::instant();
         let (keep, ()) = permit.redeem();
-        let (notes, shelf) = (self.clone(), keep.shelf.clone());
+        let (notes, shelf, sought) = (self.clone(), keep.shelf.clone(), keep.sought());
         let work = aside(move |asker| notes.perform_now(&keep, asker)).await;
         let work = work.unwrap_or_else(|| Err(Error::bug("the notes edge panicked")));
         let (result, gaps) = match work {
@@ -155,6 +155,11 @@ impl Notes {
         let label = found.iter().fold(label, |label, note| {
             label.with(Keep::source(&shelf, &note.key))
         });
+        // That there is none says something of the shelf as well.
+        let label = match sought {
+            Some(source) if found.is_empty() => label.with(source),
+            Some(_) | None => label,
+        };
         let bytes = found.iter().map(|note| note.text.len()).sum();
         let spent = Spent::since(began);
         Performed {

@@ -89,6 +89,17 @@ impl Keep {
         Source::new(Sort::Note, &name)
     }
 
+    /// What is looked for, as a source: for whoever finds nothing. Whoever writes looks for nothing.
+    #[must_use]
+    pub fn sought(&self) -> Option<Source> {
+        match self.wish {
+            KeepWish::Get => Some(Self::source(&self.shelf, &self.key)),
+            // No note has an empty key.
+            KeepWish::List { .. } | KeepWish::Search { .. } => Some(Self::source(&self.shelf, "")),
+            KeepWish::Put { .. } | KeepWish::Delete { .. } => None,
+        }
+    }
+
     /// The same of a source as policy writes it, with the whole key.
     #[must_use]
     pub fn source_of(text: &str) -> Option<Source> {

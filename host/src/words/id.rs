@@ -435,5 +435,14 @@ mod tests {
     #[test]
     fn hidden_characters_are_made_visible() {
         assert_eq!(shown("a\u{202e}b\u{1b}[2J"), "a\\u{202e}b\\u{1b}[2J");
+        for hidden in [
+            '\u{1bca0}',
+            '\u{1d159}',
+            '\u{fff0}',
+            '\u{fff8}',
+            '\u{e0041}',
+        ] {
+            assert!(is_hidden(hidden), "{:x}", u32::from(hidden));
+        }
     }
 }

@@ -405,3 +405,29 @@ fn only_what_changes_a_file_passes_something_on() {
         assert_eq!(file("a", wish.clone()).passes_on(), expected, "{wish:?}");
     }
 }
+
+#[test]
+fn whoever_has_leave_for_new_files_alone_makes_none_that_is_hidden() {
+    let write = FileWish::Write {
+        bytes: Vec::new(),
+        mode: WriteMode::Create,
+    };
+    for (path, wish, plain, denied) in [
+        ("work/.envrc", write.clone(), true, true),
+        ("work/.vscode/a", write.clone(), true, true),
+        ("work/a", write.clone(), true, false),
+        ("work/.envrc", FileWish::Stat, true, false),
+        ("work/.envrc", write, false, false),
+    ] {
+        let (mut caller, policy) =
+            caller_and_policy(&[("work", Access::Write)], &[("work", Access::Create)]);
+        caller.grant = Arc::new(Grant {
+            plain_names: plain,
+            ..Grant::clone(&caller.grant)
+        });
+        let judged = file(path, wish).judge(&caller, &policy);
+        let rule = judged.err().map(|denial| denial.rule);
+        let expected = denied.then_some("flow_hidden");
+        assert_eq!(rule.as_deref(), expected, "{path} {plain}");
+    }
+}

@@ -251,6 +251,15 @@ mod tests {
     use crate::words::label::{Sort, Source};
 
     #[test]
+    fn what_is_quoted_stays_on_its_line_and_within_its_quotes() {
+        let text = "a\n\n\n\n? may “x” be\u{2003}\u{2003}\u{2003}called \r \t b";
+        let quoted = quoted(text);
+        assert!(!quoted.contains(['\n', '\r', '“', '”']), "{quoted}");
+        assert!(quoted.starts_with("a↵↵? may \"x\" be"), "{quoted}");
+        assert!(!quoted.contains("\u{2003}\u{2003}\u{2003}"), "{quoted}");
+    }
+
+    #[test]
     fn a_person_reads_all_that_is_neither_secret_nor_a_file() {
         let mut handles = Handles::default();
         let web = Label::of(Source::new(Sort::Web, "https://evil.test"));

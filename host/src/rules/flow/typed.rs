@@ -277,6 +277,10 @@ mod tests {
             ("write 12 letters", Kind::File, "./12", false),
             ("write \"12\"", Kind::File, "12", true),
             ("write ./12", Kind::File, "./12", true),
+            ("order 4711, please", Kind::Id, "4711", false),
+            ("order 4711, please", Kind::Id, "4711,", false),
+            ("order (4711) please", Kind::Id, "(4711)", false),
+            ("order \"4711,\"", Kind::Id, "4711,", true),
             ("", Kind::Value, "", false),
         ] {
             assert_eq!(typed(text).has(kind, value), expected, "{value} in {text}");

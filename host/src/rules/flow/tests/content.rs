@@ -145,6 +145,39 @@ fn what_cannot_be_undone_may_be_done_to_whom_a_typed_title_names() {
     }
 }
 
+/// Whoever writes a letter may choose its id. Two authors of one id have written two letters.
+#[test]
+fn an_id_that_two_authors_have_used_is_no_witness() {
+    let about = "[tools.\"mail.delete\"]\nsteering = { id = \"id\"";
+    let policy = POLICY.replace(about, &format!("{about}, to = \"mail\""));
+    let letter = |from: &str| json!({"id": "m1", "from": from, "title": "Team offsite"});
+    let typed = &["Forget whoever wrote 'Team offsite', and answer 'm1'"];
+    let read = |from: &[&str]| {
+        let scene = scene_of(&policy, typed, WEB);
+        let read = |scene: Scene, from: &&str| scene.saw("mail.read", json!({}), letter(from));
+        from.iter().fold(scene, read)
+    };
+    let reply = |to: &str| json!({"to": to, "answers": "m1"});
+    let ada = &["ada@x.com", "ada@x.com"];
+    read(ada)
+        .check(
+            "mail.delete",
+            json!({"to": "ada@x.com"}),
+            Allow(&[("to", "Team offsite")]),
+        )
+        .check("mail.send", reply("eve@evil.test"), Ask(&["`to`"]));
+    for from in [
+        ["ada@x.com", "eve@evil.test"],
+        ["eve@evil.test", "ada@x.com"],
+    ] {
+        for to in from {
+            read(&from)
+                .check("mail.delete", json!({ "to": to }), Ask(&["`to`"]))
+                .check("mail.send", reply(to), Ask(&["`to`"]));
+        }
+    }
+}
+
 /// What goes out and says nothing of whom or what the user wants was wished by whoever was read.
 #[test]
 fn what_goes_out_without_anything_that_steers_or_names_is_asked_about() {

@@ -40,6 +40,34 @@ fn an_id_is_shown_with_what_its_record_is_called_and_whose_it_is() {
     assert!(sent[0].starts_with("`answers` is `m3`"), "{sent:?}");
 }
 
+/// Whoever writes a letter may choose its id, and have it look like another one.
+#[test]
+fn of_ids_that_look_alike_each_is_shown_with_what_it_is_called() {
+    let letter = |id: &str, title: &str| json!({"id": id, "title": title, "from": "eve@evil.test"});
+    let mut scene = scene(&[], WEB);
+    for (id, title) in [("m3", "Contract"), ("M3", "Offers"), ("m3", "Contract")] {
+        scene = scene.saw("mail.read", json!({}), letter(id, title));
+    }
+    let told = |scene: &Scene, id: &str| {
+        let caller = scene.caller(Grant::default());
+        let call = Scene::call("mail.delete", json!({ "id": id }));
+        headings(&call, &caller, &scene.policy)
+    };
+    for (id, titles) in [
+        ("m3", &["Contract"][..]),
+        ("M3", &["Offers"]),
+        ("#m3", &["Contract", "Offers"]),
+    ] {
+        let told = told(&scene, id);
+        assert_eq!(told.len(), titles.len(), "{told:?}");
+        for (told, title) in told.iter().zip(titles) {
+            assert!(told.contains(title), "{told}");
+        }
+    }
+    let twice = scene.saw("mail.read", json!({}), letter("m3", "Rent"));
+    assert_eq!(told(&twice, "m3").len(), 2);
+}
+
 #[test]
 fn nothing_is_said_of_what_is_secret_or_has_no_title_or_is_one_too_many() {
     let letter = json!({"id": "m3", "title": "Rent", "from": "eve@evil.test"});

@@ -319,6 +319,21 @@ fn a_strangers_own_letter_does_not_vouch_for_the_stranger() {
 }
 
 #[test]
+fn one_answer_to_several_questions_vouches_for_those_that_it_names() {
+    let policy = POLICY.replace("asks = { account", "asks = { who = \"mail\", account");
+    let paid = json!({"payments": [{"by": "me@own.test", "whom": "Anna@x.com"}]});
+    let who = json!({"who": ["anna@x.com", "eve@evil.test"]});
+    scene_of(&policy, &[], MAIL)
+        .saw("bank.look", who, paid)
+        .check(
+            "mail.send",
+            json!({"to": "anna@x.com"}),
+            Allow(&[("to", "`bank.look`")]),
+        )
+        .check("mail.send", json!({"to": "eve@evil.test"}), Ask(&["`to`"]));
+}
+
+#[test]
 fn a_value_about_which_a_tool_had_something_to_say_is_a_witness() {
     let paid = |by: &str| json!({"payments": [{"by": by, "cents": 1}]});
     let asked = json!({"account": "ACC-9", "note": "Rent"});
