@@ -89,13 +89,14 @@ impl Keep {
         Source::new(Sort::Note, &name)
     }
 
-    /// What is looked for, as a source: for whoever finds nothing. Whoever writes looks for nothing.
+    /// Where it is looked for, as a source, for whoever finds nothing: the shelf as a note without a key, which none is. What
+    /// the key says that was looked for is its guest's, and in no label. Whoever writes looks for nothing.
     #[must_use]
     pub fn sought(&self) -> Option<Source> {
         match self.wish {
-            KeepWish::Get => Some(Self::source(&self.shelf, &self.key)),
-            // No note has an empty key.
-            KeepWish::List { .. } | KeepWish::Search { .. } => Some(Self::source(&self.shelf, "")),
+            KeepWish::Get | KeepWish::List { .. } | KeepWish::Search { .. } => {
+                Some(Self::source(&self.shelf, ""))
+            }
             KeepWish::Put { .. } | KeepWish::Delete { .. } => None,
         }
     }

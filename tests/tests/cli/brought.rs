@@ -40,7 +40,7 @@ fn what_a_question_is_about_is_shown_to_its_end() {
     station.write("inbox/letter.txt", &letter);
     station.write("out/keep", "");
     station.run(&["run", "Take the letter."]).ends(75);
-    let asked = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    let asked = station.run(&["ask", "list", "--json"]).ends(0).listed();
     let id = asked[0]["question"].as_str().unwrap();
     assert!(
         !asked[0].to_string().contains("canary-41c8"),

@@ -235,7 +235,7 @@ impl Way {
 
     /// Runs a person's own script; it must succeed.
     async fn run(&self, source: &str) -> RunId {
-        let called = self.rig.script(source).await;
+        let called = Box::pin(self.rig.script(source)).await;
         let _ = rig::value(&called.outcome);
         called.run
     }
@@ -284,7 +284,7 @@ impl Way {
                 self.write(made).await;
             }
             (Step::Appended, _) => self.appended().await,
-            (Step::Removed, place) => self.removed(&place).await,
+            (Step::Removed, place) => Box::pin(self.removed(&place)).await,
             (Step::Outgrown, Place::File(path)) => self.outgrown(path).await,
             (Step::Moved, Place::File(path)) => self.moved(&path).await,
             (Step::Attached, Place::File(path)) => return self.attached(path).await,
@@ -609,7 +609,7 @@ fn a_label_never_shrinks_on_any_way() {
             .lock()
             .expect("no way has failed")
             .extend(steps.clone());
-        runtime.block_on(go(at_a_page, &steps))
+        runtime.block_on(Box::pin(go(at_a_page, &steps)))
     });
     if let Err(failure) = held {
         panic!("{failure}");
@@ -620,7 +620,7 @@ fn a_label_never_shrinks_on_any_way() {
         .into_iter()
         .filter(|step| !taken.contains(step))
         .collect();
-    if let Err(failure) = runtime.block_on(go(false, &left)) {
+    if let Err(failure) = runtime.block_on(Box::pin(go(false, &left))) {
         panic!("{failure}");
     }
 }
