@@ -55,6 +55,8 @@ impl Meter {
     /// One more millisecond of processor time; whether there is more to come.
     pub(super) fn tick(&mut self) -> bool {
         self.ticks += 1;
+        // It comes to us by the way of a call, and the guest has made none.
+        self.host_calls = self.host_calls.saturating_sub(1);
         self.cpu_time.tick() && self.ticks < self.bounds.cpu_ms
     }
 

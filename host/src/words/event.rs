@@ -631,7 +631,7 @@ pub struct Spent {
     /// Highest sum of its memories, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_bytes: u64,
-    /// How often its guest called the host, whatever for: clock, log, random numbers, every part of an effect.
+    /// How often its guest called the host, whatever for: clock, log, random numbers, more memory, every part of an effect.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub host_calls: u64,
     /// Inner calls.

@@ -106,8 +106,9 @@ async fn each_call_of_the_host_is_counted_whatever_it_asks_for() {
         outcome.result.expect("the time");
         outcome.spent.host_calls
     };
-    let without = asks(0).await;
-    assert_eq!(asks(1_000).await, without + 1_000);
+    let few = asks(1_000).await;
+    assert!(few >= 1_000, "{few}");
+    assert_eq!(asks(3_000).await, few + 2_000);
 }
 
 /// An agent that calls `first` of `hostile`, waits for a person, and calls the same again once it goes on, in another host.

@@ -55,6 +55,20 @@ struct Met {
     twice: bool,
 }
 
+impl Met {
+    /// The record was read once more, with these people on it. Who is on two records of one id nobody can say.
+    fn meet(&mut self, author: Author, people: BTreeSet<(Kind, String)>) {
+        self.twice |= self.by.is_another(&author);
+        if self.by == Author::Unknown {
+            self.by = author;
+        }
+        self.people.extend(people);
+        if self.twice {
+            self.people.clear();
+        }
+    }
+}
+
 /// What is behind an outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Behind<'a> {
@@ -286,12 +300,7 @@ impl Ledger {
             })
             .collect();
         let id = first(record, &records.id);
-        let author = match foreign {
-            false => Author::Me,
-            true => first(record, &records.author).map_or(Author::Unknown, |author| {
-                Author::Other(Kind::Mail.normal(&author))
-            }),
-        };
+        let author = author_of(records, record, foreign);
         if led {
             self.saw_theirs(tool, records, record);
         } else if let Some(title) = first(record, &records.title)
@@ -314,14 +323,7 @@ impl Ledger {
         {
             let met = self.people.entry((tool.plugin().to_owned(), id));
             let met = met.or_default();
-            met.twice |= met.by.is_another(&author);
-            if met.by == Author::Unknown {
-                met.by = author;
-            }
-            met.people.extend(people);
-            if met.twice {
-                met.people.clear();
-            }
+            met.meet(author, people);
             met.read = met.read.join(read);
             met.found |= !led;
         }
@@ -425,6 +427,16 @@ pub(super) fn is_foreign(flows: &Flows, records: &Records, record: &Value) -> bo
         let same = |me: &String| Kind::Mail.normal(me) == Kind::Mail.normal(&author);
         flows.named.me.iter().any(same)
     })
+}
+
+/// Who started a record that is the user's own, or that of somebody else.
+fn author_of(records: &Records, record: &Value, foreign: bool) -> Author {
+    match foreign {
+        false => Author::Me,
+        true => first(record, &records.author).map_or(Author::Unknown, |author| {
+            Author::Other(Kind::Mail.normal(&author))
+        }),
+    }
 }
 
 /// Whether there is a record: where policy says where its id stands, what has none is some other answer.

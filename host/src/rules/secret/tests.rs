@@ -453,6 +453,10 @@ fn short_and_common_values_are_refused() {
             "{value}"
         );
     }
+}
+
+#[test]
+fn what_looks_like_nothing_else_and_is_long_enough_is_kept() {
     for value in [
         "ghp_a1b2c3",
         "ghp_a1b2c3ghp_a1b2c3",

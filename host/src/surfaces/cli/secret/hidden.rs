@@ -1,7 +1,6 @@
 //! A value that is typed, and not shown: the terminal says nothing of it meanwhile, and is as it was afterwards, also where
 //! a signal ends the waiting.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, stdin};
 use std::os::fd::AsFd;
 
@@ -23,10 +22,9 @@ pub(super) async fn typed(what: &str) -> Result<String> {
     let mut interrupted = listen(SignalKind::interrupt())?;
     let mut quitted = listen(SignalKind::quit())?;
     let mut terminated = listen(SignalKind::terminate())?;
-    let terminal = stdin().as_fd().try_clone_to_owned().map_err(unreadable)?;
     let hidden = Hidden::begin().map_err(unreadable)?;
     prompt(what);
-    let reading = line(File::from(terminal))?;
+    let reading = line(stdin())?;
     let read = tokio::select! {
         biased;
         read = reading => Some(read),
