@@ -2,7 +2,6 @@
 //! a signal ends the waiting.
 
 use std::io::{ErrorKind, Read, stdin};
-use std::os::fd::AsFd;
 
 use rpassword::{ConfigBuilder, read_password_with_config};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
