@@ -432,3 +432,25 @@ async fn a_scalar_out_of_a_private_handle_is_private() {
     assert!(has(&labels[1], &inbox.of_scalar()), "{}", labels[1]);
     assert!(!has(&labels[1], &inbox), "{}", labels[1]);
 }
+
+/// Whoever is told of none is told something of what there is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_there_is_no_such_note_is_told_under_the_influence_of_the_shelf() {
+    let rig = Rig::of("[grants.\"notes.*\"]\nnotes = \"write\"")
+        .open()
+        .await;
+    let shelf = Label::of(Source::new(Sort::Note, "notes/"));
+    for (wish, told) in [
+        ("search({query: 'zzz'})", true),
+        ("list({prefix: 'zzz'})", true),
+        ("get({key: 'zzz'}).catch(() => 0)", true),
+        ("put({key: 'a', text: 't'})", false),
+    ] {
+        let called = rig
+            .script(&format!("await tools.notes.{wish}; return 1"))
+            .await;
+        let label = &called.outcome.label;
+        let _ = rig::value(&called.outcome);
+        assert_eq!(label.covers(&shelf), told, "{wish}: {label}");
+    }
+}

@@ -101,6 +101,37 @@ async fn a_run_holds_as_many_outcomes_as_the_operator_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_there_is_no_more_room_is_told_under_the_influence_of_all_that_is_held() {
+    let policy = "limits.handles = 16
+        flow.hold = \"untrusted\"
+        [mounts.inbox]
+        path = \"inbox\"
+        [mounts.other]
+        path = \"other\"
+        [grants.\"files.*\"]
+        mounts = { inbox = \"read\", other = \"read\" }";
+    let rig = Rig::of(policy)
+        .file("inbox/a.txt", "a")
+        .file("other/b.txt", "b")
+        .open()
+        .await;
+    let label = async |held: usize| {
+        let source = format!(
+            "for (let n = 0; n < {held}; n++) await tools.files.read({{path: 'inbox/a.txt'}});
+            return tools.files.read({{path: 'other/b.txt'}}).then(() => 'room', () => 'none')"
+        );
+        let outcome = rig.script(&source).await.outcome;
+        (rig::value(&outcome).clone(), outcome.label.to_string())
+    };
+    let (room, without) = label(15).await;
+    assert_eq!(room, json!("room"));
+    assert!(!without.contains("file:inbox"), "{without}");
+    let (none, with) = label(16).await;
+    assert_eq!(none, json!("none"));
+    assert!(with.contains("file:inbox"), "{with}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_guest_has_as_much_stack_as_the_operator_says() {
     // A hundred thousand frames: more than one MiB, and less than sixteen.
     let down = r#"

@@ -178,7 +178,7 @@ pub(super) fn tell(
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);
-            Ok(Some(card))
+            Ok(Some(handles::paid(card, bits)))
         }
         Fate::Leaves(bits) => {
             leave(station, caller, &mut held, bits)?;

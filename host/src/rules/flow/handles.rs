@@ -35,6 +35,8 @@ pub const PLUGIN: &str = "handle";
 pub const READ: &str = "handle.read";
 /// The tool by which a person makes a text their own words.
 pub const ADOPT: &str = "handle.adopt";
+/// The key of how many bits it has told that there is something to hold.
+const BITS: &str = "bits";
 /// The key of why nobody is told of an outcome.
 const WITHHELD: &str = "withheld";
 /// Tools whose outcome is a scalar that may leave a handle.
@@ -497,8 +499,11 @@ pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
     if is_withheld(told) {
         return label.clone();
     }
-    let leaves = tool == ADOPT || SCALARS.contains(&tool);
-    if leaves && handle_in(told).is_none() || fault_in(told).is_some() {
+    let leaves = match handle_in(told) {
+        Some(_) => told.get(BITS).is_some(),
+        None => tool == ADOPT || SCALARS.contains(&tool),
+    };
+    if leaves || fault_in(told).is_some() {
         label.of_scalar()
     } else {
         Label::default()
@@ -509,6 +514,17 @@ pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
 #[must_use]
 pub fn is_withheld(told: &Value) -> bool {
     told.get(WITHHELD).is_some() && handle_in(told).is_none()
+}
+
+/// A card of what was found, if so many bits were paid for that it was.
+#[must_use]
+pub fn paid(mut card: Value, bits: u32) -> Value {
+    if bits > 0
+        && let Some(card) = card.as_object_mut()
+    {
+        card.insert(BITS.to_owned(), json!(bits));
+    }
+    card
 }
 
 /// What is told in place of the outcome of an effect for which there is no room: it has happened, and must not look as if it

@@ -20,6 +20,7 @@ plugin! {
         asks::stat_often,
         asks::fetch_each,
         asks::file_each,
+        asks::save,
         asks::note_each,
         asks::call_each,
         asks::carry,

@@ -41,11 +41,7 @@ fn within(grant: &Grant, plain: &[&str]) -> Vec<Source> {
             .any(|text| text.split('/').next() == Some(mount))
     };
     let mounts: Vec<&str> = grant.mounts.iter().map(|one| &*one.mount).collect();
-    let meant: Vec<&str> = mounts
-        .iter()
-        .copied()
-        .filter(|mount| stands(&mount))
-        .collect();
+    let meant: Vec<&str> = mounts.iter().copied().filter(stands).collect();
     let mounts = match meant.is_empty() {
         true => mounts,
         false => meant,

@@ -428,6 +428,10 @@ fn who_is_told_a_scalar_is_told_who_may_read_it() {
     assert_eq!(told("handle.count", json!(3)), "user, scalar:file:inbox");
     assert_eq!(told("handle.scalar", json!({"$handle": "h1"})), "");
     assert_eq!(told("handle.field", json!({"$handle": "h1"})), "");
+    // That there is one was paid for.
+    let picked = paid(json!({"$handle": "h1"}), 1);
+    assert_eq!(told("handle.pick", picked), "user, scalar:file:inbox");
+    assert_eq!(told("handle.pick", paid(json!({"$handle": "h1"}), 0)), "");
     // Their own words: that others may read them is no part of that.
     assert_eq!(told(ADOPT, json!("mine")), "user, scalar:file:inbox");
 }
