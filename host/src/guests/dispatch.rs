@@ -444,15 +444,14 @@ async fn perform(
         Err(error) => tell_fault(station, caller, &call, (error, &done.telling), &label),
     };
     let label = match &told {
-        // That there is no room says how large all is that is held.
-        Err(_) => label.join(caller.known.handles().all()),
+        Err(untold) => label.join(&untold.label),
         Ok(Some(told)) if is_withheld(told) => label.join(caller.known.handles().all()),
         Ok(_) => label,
     };
     let (result, told) = match told {
         Ok(None) => (result, None),
         Ok(Some(told)) => (result.map(|_| told.clone()), Some(told)),
-        Err(error) => (Err(error), None),
+        Err(untold) => (Err(untold.error), None),
     };
     Performed {
         result,

@@ -129,6 +129,16 @@ async fn that_there_is_no_more_room_is_told_under_the_influence_of_all_that_is_h
     let (none, with) = label(16).await;
     assert_eq!(none, json!("none"));
     assert!(with.contains("file:inbox"), "{with}");
+    // That no bits are left is told of the value that they were wanted for, and of no other.
+    let source = "await tools.files.read({path: 'inbox/a.txt'});
+        const b = await tools.files.read({path: 'other/b.txt'});
+        let n = 0;
+        try { for (; n < 200; n++) await tools.handle.count({value: b, unit: 'chars'}) } catch (error) {}
+        return n < 200";
+    let outcome = rig.script(source).await.outcome;
+    assert_eq!(*rig::value(&outcome), json!(true));
+    let label = outcome.label.to_string();
+    assert!(!label.contains("file:inbox"), "{label}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

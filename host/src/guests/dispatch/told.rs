@@ -18,6 +18,28 @@ use crate::rules::flow::records::Touched;
 use crate::words::error::{Error, Result};
 use crate::words::label::Label;
 
+/// Nothing could be told in place of an outcome: why, and under whose influence that is beside the call's own.
+pub(super) struct Untold {
+    pub(super) error: Error,
+    pub(super) label: Label,
+}
+
+impl Untold {
+    /// There is no room for another handle, which says how large all is that is held.
+    fn crowded(error: Error, held: &Handles) -> Self {
+        let label = held.all().clone();
+        Self { error, label }
+    }
+}
+
+/// How many bits have left, and how many may, whoever is told that knows.
+impl From<Error> for Untold {
+    fn from(error: Error) -> Self {
+        let label = Label::default();
+        Self { error, label }
+    }
+}
+
 /// What whoever wished is told in place of the words of a failure, where these are held: that it failed, and where
 /// they are; nothing where it is told the words.
 pub(super) fn tell_fault(
@@ -26,7 +48,7 @@ pub(super) fn tell_fault(
     call: &Call,
     (error, telling): (&Error, &Telling),
     label: &Label,
-) -> Result<Option<Value>> {
+) -> Result<Option<Value>, Untold> {
     let apart = Apart::of(&call.tool).is_some();
     let sentence = match telling {
         Telling::Sentence(sentence) => sentence.clone(),
@@ -58,7 +80,8 @@ pub(super) fn tell_fault(
         return Ok(None);
     }
     // Whatever is charged is on record, with the handle.
-    let name = held.hold(naming(caller), &said, label)?;
+    let name = held.hold(naming(caller), &said, label);
+    let name = name.map_err(|error| Untold::crowded(error, &held))?;
     if apart {
         held.charge(bits, flows.bits)?;
     }
@@ -130,7 +153,7 @@ pub(super) fn tell(
     call: &Call,
     (value, label, altered): (&Value, &Label, bool),
     trail: &Trail,
-) -> Result<Option<Value>> {
+) -> Result<Option<Value>, Untold> {
     let policy = station.gate.policy();
     let flows = &policy.flows;
     let args = call.args.value();
@@ -168,7 +191,7 @@ pub(super) fn tell(
                 Err(error) if call.declared.is_sink() => {
                     return Ok(Some(handles::withheld(&error)));
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(Untold::crowded(error, &held)),
             };
             let made = match altered {
                 true => Made::OfHandles,

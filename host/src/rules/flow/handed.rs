@@ -295,5 +295,11 @@ mod tests {
         let args = json!({"a": named("h1"), "b": named("h3"), "c": named("brief.txt")});
         let places = ["/a", "/b", "/c"].map(|place| at(place, Inside::Secret));
         assert_eq!(inside(&args), places);
+        // Also beside a file that is.
+        let file = Attachment::new("keys.txt", b"mine".to_vec(), key).unwrap();
+        let args = json!({"a": named("h1"), "b": named("keys.txt")});
+        let given = (&handles, std::slice::from_ref(&file));
+        let handed = handed_in(&args, given, &Classes::default());
+        assert!(handed.iter().all(|one| one.inside == Inside::Secret));
     }
 }
