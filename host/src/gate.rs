@@ -212,13 +212,7 @@ impl Gate {
     async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>, NotPassed> {
         let (decided, weighed) = self.decide(caller, &effect);
         let verdict = verdict_of(&decided);
-        let what = (effect.subject(), effect.content());
-        let judged = self.record(
-            caller,
-            self.kind_of(caller, &effect),
-            what,
-            (weighed, verdict),
-        )?;
+        let judged = self.record(caller, self.wished(caller, &effect, weighed, verdict))?;
         let terms = match decided {
             Ok((_, terms)) => terms,
             Err(refused) => return Err(NotPassed::judged(judged, refused.error(&self.policy))),
@@ -256,15 +250,9 @@ impl Gate {
         let Err(Refused::Asked(question)) = decided else {
             return Ok(None);
         };
-        let what = (effect.subject(), effect.content());
         let error = asked(&question);
         let verdict = Verdict::Ask(*question);
-        self.record(
-            caller,
-            self.kind_of(caller, effect),
-            what,
-            (weighed, verdict),
-        )?;
+        self.record(caller, self.wished(caller, effect, weighed, verdict))?;
         Ok(Some(error))
     }
 
@@ -283,13 +271,7 @@ impl Gate {
             question.until = Some(until);
         }
         let verdict = verdict_of(&decided);
-        let what = (effect.subject(), effect.content());
-        let judged = self.record(
-            caller,
-            self.kind_of(caller, effect),
-            what,
-            (weighed, verdict),
-        )?;
+        let judged = self.record(caller, self.wished(caller, effect, weighed, verdict))?;
         self.journal.commit().await?;
         match decided {
             Err(Refused::Asked(question)) => Ok(*question),
@@ -318,14 +300,16 @@ impl Gate {
         (subject, content): (String, Content),
         (denial, error): (Denial, Error),
     ) -> NotPassed {
-        let verdict = Verdict::Deny(denial);
-        let what = (subject, content);
-        match self.record(
-            caller,
-            (kind, None, BTreeMap::new()),
-            what,
-            (Vec::new(), verdict),
-        ) {
+        let wished = Wished {
+            effect: kind,
+            component: None,
+            subject,
+            content,
+            given: BTreeMap::new(),
+            weighed: Vec::new(),
+            verdict: Verdict::Deny(denial),
+        };
+        match self.record(caller, wished) {
             Ok(judged) => NotPassed::judged(judged, error),
             Err(lost) => lost.into(),
         }
@@ -336,7 +320,7 @@ impl Gate {
     ///
     /// # Errors
     /// The journal's own failure.
-    pub(crate) fn ended(&self, caller: &Caller, judged: Seq, error: &Error) -> Result<u64> {
+    pub(crate) fn record_failed(&self, caller: &Caller, judged: Seq, error: &Error) -> Result<u64> {
         let finished = Finished {
             of: judged,
             end: failed(error),
@@ -357,59 +341,55 @@ impl Gate {
     /// The journal's own failure.
     pub(crate) fn in_doubt(&self, caller: &Caller, of: Seq) -> Result<u64> {
         let error = Error::new(Code::InDoubt, "the run ended before this did");
-        self.ended(caller, of, &error)
+        self.record_failed(caller, of, &error)
     }
 
-    fn record(
-        &self,
-        caller: &Caller,
-        (effect, component, given): Kind,
-        (subject, content): (String, Content),
-        (weighed, verdict): (Vec<Weighed>, Verdict),
-    ) -> Result<Stamp> {
+    fn record(&self, caller: &Caller, mut wished: Wished) -> Result<Stamp> {
         // What is shown is the end of a run, and what the host wishes is a part of something that has begun. Nothing
         // else is even judged: a refusal would fill the journal as well.
-        if effect != EffectKind::Show && caller.origin != Origin::Host {
+        if wished.effect != EffectKind::Show && caller.origin != Origin::Host {
             self.check_run(caller)?;
         }
-        let wished = Wished {
-            subject,
-            content,
-            weighed,
-            verdict,
-        };
-        let Wished {
-            subject,
-            content,
-            weighed,
-            verdict,
-        } = self.kept(caller, wished);
+        self.hush_wish(caller, &mut wished);
         let judged = Judged {
-            effect,
-            component,
-            subject,
+            effect: wished.effect,
+            component: wished.component,
+            subject: wished.subject,
             origin: caller.origin.to_string(),
             place: caller.place.clone(),
-            content,
+            content: wished.content,
             label: caller.label.clone(),
-            weighed,
-            given,
-            verdict,
+            weighed: wished.weighed,
+            given: wished.given,
+            verdict: wished.verdict,
         };
         self.journal
             .append(&caller.run, caller.parent, Event::Judged(judged))
     }
 
-    fn kind_of<E: Effect>(&self, caller: &Caller, effect: &E) -> Kind {
-        let given = effect.given(caller, &self.policy);
-        (E::KIND, effect.component(), given)
+    fn wished<E: Effect>(
+        &self,
+        caller: &Caller,
+        effect: &E,
+        weighed: Vec<Weighed>,
+        verdict: Verdict,
+    ) -> Wished {
+        Wished {
+            effect: E::KIND,
+            component: effect.component(),
+            subject: effect.subject(),
+            content: effect.content(),
+            given: effect.given(caller, &self.policy),
+            weighed,
+            verdict,
+        }
     }
 
-    /// What stands on record of a wish: of what a guest or a ward that knows a secret says, how much it is (G-32). What
-    /// a model, a script or a client wishes, it has said itself.
-    fn kept(&self, caller: &Caller, mut wished: Wished) -> Wished {
+    /// Of what a guest or a ward that knows a secret says, how much it is stands on record (G-32). What a model, a
+    /// script or a client wishes, it has said itself.
+    fn hush_wish(&self, caller: &Caller, wished: &mut Wished) {
         if !self.knows_secret(caller) {
-            return wished;
+            return;
         }
         // The name of a tool is none of what it was given; a path or an address may be.
         if !matches!(wished.content, Content::Inline(_)) {
@@ -420,7 +400,6 @@ impl Gate {
             &mut wished.weighed,
             &mut wished.verdict,
         );
-        wished
     }
 
     /// What stands on record of what steps have made of a call: of what is secret, how much it is.
@@ -488,17 +467,16 @@ fn hush(content: &mut Content, weighed: &mut [Weighed], verdict: &mut Verdict) {
     }
 }
 
-/// What stands on record of a wish.
+/// What stands on record of a wish, beside who wishes it: the same fields as in [`Judged`].
 struct Wished {
+    effect: EffectKind,
+    component: Option<Digest>,
     subject: String,
     content: Content,
+    given: BTreeMap<String, String>,
     weighed: Vec<Weighed>,
     verdict: Verdict,
 }
-
-/// Which of the five effects it is, and by which component.
-/// Which effect, of which component, and what attached files steer of it.
-type Kind = (EffectKind, Option<Digest>, BTreeMap<String, String>);
 
 /// A judgement that nobody acts upon.
 #[derive(Debug)]
@@ -622,7 +600,7 @@ pub fn failed(error: &Error) -> End {
 
 /// The end of a run whose outcome stands on record, or was shown, before.
 #[must_use]
-pub fn ended<T>(result: &Result<T>) -> End {
+pub fn end_of<T>(result: &Result<T>) -> End {
     match result {
         Ok(_) => End::Done {
             content: Content::Empty,

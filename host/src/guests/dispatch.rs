@@ -203,7 +203,7 @@ fn turned_down(station: &Station, caller: &Caller, not: NotPassed) -> (u64, Erro
         .issues(not.error.issue_list().to_vec())
         .retry(not.error.is_retryable());
     let told = clean_error(station, &plain);
-    match station.gate.ended(caller, judged.seq, &told) {
+    match station.gate.record_failed(caller, judged.seq, &told) {
         Ok(at) => (at, told),
         Err(lost) => (0, lost),
     }
@@ -418,7 +418,14 @@ async fn perform(
     let seq = permit.seq();
     let (call, within) = permit.redeem();
     let own = caller.label.join(&call.held).with(tool.source());
-    let done = made((station, tasks), (caller, seq), tool, (&call, within), &own).await;
+    let permitted = Permitted {
+        station,
+        tasks,
+        caller,
+        seq,
+        tool,
+    };
+    let done = made(permitted, (&call, within), &own).await;
     let done = match done {
         Ok(done) => done,
         Err(error) => return Performed::of(Err(error), own, Spent::default()),
@@ -478,15 +485,32 @@ fn own_secret(tool: &Tool) -> Option<Source> {
     is_secret.then(|| Source::new(Sort::Secret, tool.name.as_str()))
 }
 
+/// A call whose permit was redeemed: where it is made, for whom, and by which tool. What is called, and under which terms,
+/// goes beside it, since steps may change that.
+#[derive(Clone, Copy)]
+struct Permitted<'a> {
+    station: &'a Arc<Station>,
+    tasks: &'a Tasks,
+    caller: &'a Caller,
+    /// The record of its judgement.
+    seq: Seq,
+    tool: &'a Arc<Tool>,
+}
+
 /// Makes a call that was allowed: if its checker agrees, apart or in a guest, or as what came of it before.
 async fn made(
-    (station, tasks): (&Arc<Station>, &Tasks),
-    (caller, seq): (&Caller, Seq),
-    tool: &Arc<Tool>,
+    permitted: Permitted<'_>,
     (call, within): (&Call, Within),
     own: &Label,
 ) -> Result<Done> {
-    let around = Around::of((station, tasks), (caller, seq), (tool, own));
+    let Permitted {
+        station,
+        tasks,
+        caller,
+        seq,
+        tool,
+    } = permitted;
+    let around = Around::of(permitted, own);
     if let Some(refused) = around.refused(call).await {
         return Ok(refused);
     }
@@ -536,13 +560,14 @@ fn recorded(station: &Station, result: &Result<Value>, label: &Label) -> Content
 }
 
 /// Runs the tool in a guest of its own component.
-async fn visit(
-    station: &Arc<Station>,
-    tasks: &Tasks,
-    (caller, seq): (&Caller, Seq),
-    tool: &Arc<Tool>,
-    (call, within): (&Call, Within),
-) -> Result<Done> {
+async fn visit(permitted: Permitted<'_>, (call, within): (&Call, Within)) -> Result<Done> {
+    let Permitted {
+        station,
+        caller,
+        seq,
+        tool,
+        ..
+    } = permitted;
     if let Some(recorded) = &station.recorded {
         return Ok(recorded.done(&caller.place).await);
     }
@@ -550,16 +575,15 @@ async fn visit(
         By::Component(plugin) => plugin,
         By::Server(served) => {
             // The largest of all that a call may come to: each call would be as large, and is moved.
-            let places = ((station, tasks), (caller, seq));
-            let done = outside::visit(places, (tool, served), (call, within));
+            let done = outside::visit(permitted, served, (call, within));
             return Ok(Box::pin(done).await);
         }
     };
     // A component that has to be compiled does not use up the call's own time, which begins after it.
-    let linked = load(station, tasks, (caller, seq), (tool, plugin)).await?;
+    let linked = load(permitted, plugin).await?;
     let deadline = late::deadline(caller, call, tool, station.gate.policy());
     let inner = inside(caller, call, (seq, within), station.gate.policy());
-    let ending = run(station, tasks, inner, linked, (tool, call.args.text())).await?;
+    let ending = run(permitted, inner, linked, call.args.text()).await?;
     let refused = ending.trail.refused.clone();
     let said = ending.said;
     Ok(Done {
@@ -614,27 +638,25 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
     }
 }
 
-async fn load<'a>(
-    station: &Station,
-    tasks: &Tasks,
-    (caller, seq): (&Caller, Seq),
-    (tool, plugin): (&Tool, &'a Plugin),
-) -> Result<&'a Linked> {
+async fn load<'a>(permitted: Permitted<'_>, plugin: &'a Plugin) -> Result<&'a Linked> {
+    let station = permitted.station;
     let tell = |message: &str| {
         let glimpse = Glimpse::Progress {
-            of: seq,
-            tool: tool.name.to_string(),
+            of: permitted.seq,
+            tool: permitted.tool.name.to_string(),
             message: message.to_owned(),
             percent: None,
             label: Label::default(),
         };
-        station.gate.journal().glimpse(&caller.run, glimpse);
+        let run = &permitted.caller.run;
+        station.gate.journal().glimpse(run, glimpse);
     };
     let is_ready = plugin.is_ready();
     if !plugin.is_compiled(&station.quarantine) {
         tell("compiling (once, then cached)");
     }
-    let linked = tasks
+    let linked = permitted
+        .tasks
         .unless_cancelled(plugin.linked(&station.quarantine))
         .await?;
     if !is_ready {
@@ -643,15 +665,21 @@ async fn load<'a>(
     Ok(linked)
 }
 
+/// Calls the guest, once there is room for it. `inner` is the guest as a caller.
 async fn run(
-    station: &Arc<Station>,
-    tasks: &Tasks,
-    caller: Caller,
+    permitted: Permitted<'_>,
+    inner: Caller,
     linked: &Linked,
-    (tool, args): (&Tool, &str),
+    args: &str,
 ) -> Result<Ending> {
+    let Permitted {
+        station,
+        tasks,
+        tool,
+        ..
+    } = permitted;
     let quarantine = &station.quarantine;
-    let slot = quarantine.slots().take(caller.depth, caller.deadline);
+    let slot = quarantine.slots().take(inner.depth, inner.deadline);
     let _slot = tasks.unless_cancelled(slot).await?;
     let bounds = station.gate.policy().bounds.guest;
     let bounds = GuestBounds {
@@ -662,7 +690,7 @@ async fn run(
     let visit = Visit {
         station,
         tasks,
-        caller,
+        caller: inner,
         heard: Heard::of(own_secret(tool)),
         requests: Arc::new(Semaphore::new(FETCHES_AT_ONCE)),
         trail: Trail::default(),

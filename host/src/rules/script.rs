@@ -25,10 +25,9 @@ use crate::words::message::WishedArgs;
 
 /// The plugin's part of [`TOOL`]: no component may take it.
 pub const PLUGIN: &str = "script";
-/// The name under which policy, journal and envelopes know scripts. Models call it [`CALLED`].
+/// The name under which policy, journal and envelopes know scripts. Models call it
+/// [`RUN_SCRIPT`](super::code_mode::RUN_SCRIPT).
 pub const TOOL: &str = "script.run";
-/// The name under which models know it.
-pub const CALLED: &str = "run_script";
 
 /// What is declared of [`TOOL`], as a plugin would declare it. It only computes: what its script calls
 /// is judged call by call.
@@ -485,12 +484,6 @@ impl Queue {
         if self.asked != Some(Grouping::Alone) {
             self.asked = Some(grouping);
         }
-    }
-
-    /// Whether any call runs.
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        self.running > 0
     }
 }
 

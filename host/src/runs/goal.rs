@@ -291,12 +291,16 @@ impl Host {
         let mut typed = goal.typed();
         typed.push(agent.instructions.clone());
         typed.append(&mut earlier.typed);
-        let heard = std::mem::take(&mut earlier.heard);
-        let handles = std::mem::take(&mut earlier.handles);
+        let before = known::Before {
+            typed: &typed,
+            heard: std::mem::take(&mut earlier.heard),
+            handles: std::mem::take(&mut earlier.handles),
+            files: &goal.with.files,
+        };
         known::known_after(
             &self.station,
             (Led::ByModel, known::judging(&self.station, &agent.tools)),
-            (&typed, (heard, handles), &goal.with.files),
+            before,
             records,
         )
     }

@@ -26,7 +26,7 @@ use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
 use crate::edges::versions::Versions;
 use crate::gate::journal::{Journal, Watcher};
-use crate::gate::{Gate, Performed, ended};
+use crate::gate::{Gate, Performed, end_of};
 use crate::guests::cache::Cache;
 use crate::guests::catalog::{Catalog, Collisions};
 use crate::guests::compile::Compiler;
@@ -337,27 +337,12 @@ impl Host {
         request: Request,
         tasks: &Tasks,
     ) -> Result<Called> {
-        let request = (request, &Written::Typed);
-        self.call_written(run, surface, request, tasks).await
-    }
-
-    /// The same with arguments that came otherwise.
-    ///
-    /// # Errors
-    /// As [`Host::call`].
-    pub async fn call_written(
-        &self,
-        run: RunId,
-        surface: Surface,
-        (request, written): (Request, &Written),
-        tasks: &Tasks,
-    ) -> Result<Called> {
-        let request = (request, written, Invocation::default());
+        let request = (request, &Written::Typed, Invocation::default());
         self.call_asked(run, surface, request, tasks).await
     }
 
-    /// The same with what its client says of this one call: how long it may take, how often it is made again, and
-    /// under which key it happens only once.
+    /// The same with arguments that may have come otherwise, and with what its client says of this one call: how long it
+    /// may take, how often it is made again, and under which key it happens only once.
     ///
     /// # Errors
     /// As [`Host::call`]; `BadInput` for a key that is empty or too long, or holds a secret.
@@ -468,7 +453,7 @@ impl Host {
         withhold(&mut outcome, caller.surface, self.policy());
         show(&mut outcome, self.policy().inbound.guess);
         // On record it ends as it did, whoever reads it.
-        let end = ended(&outcome.result);
+        let end = end_of(&outcome.result);
         let flags = treat(&mut outcome, caller.surface, self.policy());
         let bytes = outcome
             .result
@@ -515,8 +500,10 @@ impl Host {
         })
     }
 
-    /// One call without records of a run around it and without waiting for the disk: what a surface
-    /// that batches, and the benches, build on. The judgement and the end are in the open batch.
+    /// One call without records of a run around it and without waiting for the disk, for benches and tests. The
+    /// judgement and the end are in the open batch. The run may have more such calls, and nothing ends it: the journal
+    /// knows it until [`Journal::let_go`].
+    #[doc(hidden)]
     pub async fn call_batched(&self, run: &RunId, request: Request, tasks: &Tasks) -> Outcome {
         let typed = match &request.args {
             WishedArgs::Json(args) => typed_args(args),

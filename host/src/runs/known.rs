@@ -32,6 +32,18 @@ use crate::words::id::{Seq, ToolName};
 use crate::words::label::Label;
 use crate::words::message::Usage;
 
+/// What a run begins with, before any record of its own.
+pub(super) struct Before<'a> {
+    /// All that its user and its operator wrote with their own hands.
+    pub(super) typed: &'a [String],
+    /// What it has heard in the runs before it.
+    pub(super) heard: Ledger,
+    /// What it holds from them.
+    pub(super) handles: Handles,
+    /// The files that it was given.
+    pub(super) files: &'a [Attachment],
+}
+
 /// What a run knows. `typed` is all that its user and its operator wrote with their own hands.
 pub(super) fn known(
     station: &Station,
@@ -39,24 +51,30 @@ pub(super) fn known(
     typed: &[String],
     records: &[Record],
 ) -> Known {
-    let before = (Ledger::default(), Handles::default());
-    known_after(station, how, (typed, before, &[]), records)
+    let before = Before {
+        typed,
+        heard: Ledger::default(),
+        handles: Handles::default(),
+        files: &[],
+    };
+    known_after(station, how, before, records)
 }
 
 /// Likewise, of a run that has heard and holds something from the runs before it, and was given files.
 pub(super) fn known_after(
     station: &Station,
     (led, mode): (Led, Judging),
-    (typed, (mut ledger, mut handles), files): (&[String], (Ledger, Handles), &[Attachment]),
+    before: Before<'_>,
     records: &[Record],
 ) -> Known {
     let policy = station.gate.policy();
     let flows = &policy.flows;
-    handles = handles.at_most(policy.bounds.run.handles);
+    let mut ledger = before.heard;
+    let mut handles = before.handles.at_most(policy.bounds.run.handles);
     // What its model is shown anyway holds nothing back.
     let holds = !handles.is_empty();
-    attached::hold(&mut handles, files);
-    for text in typed {
+    attached::hold(&mut handles, before.files);
+    for text in before.typed {
         ledger.typed(text);
     }
     let questions = Questions::of(records);

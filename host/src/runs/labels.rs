@@ -14,7 +14,7 @@ pub use crate::edges::records::Kept;
 use crate::edges::records::RecordLabels;
 use crate::edges::state::StateFolder;
 use crate::gate::journal::Journal;
-use crate::gate::{Gate, Performed, Permit, ended};
+use crate::gate::{Gate, Performed, Permit, end_of};
 use crate::rules::caller::{Caller, Origin};
 pub use crate::rules::clear::Clear;
 use crate::rules::policy::Policy;
@@ -126,7 +126,7 @@ impl Labels {
             Err(not) => Err(not.error),
         };
         let stopped = Event::Stopped(Stopped {
-            end: ended(&cleared),
+            end: end_of(&cleared),
             turns: 0,
             usage: Usage::default(),
             limit: None,

@@ -175,8 +175,9 @@ impl Host {
         }
     }
 
-    /// A script without records of a run around it and without waiting for the disk; see
+    /// A script without records of a run around it and without waiting for the disk, for benches and tests; see
     /// [`Host::call_batched`].
+    #[doc(hidden)]
     pub async fn script_batched(&self, run: &RunId, source: &str, tasks: &Tasks) -> Outcome {
         let typed = typed_args(&json!({"source": source}));
         let caller = Caller {

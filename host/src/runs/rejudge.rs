@@ -197,10 +197,16 @@ impl<'a> Again<'a> {
         }
         let patterns: &[Pattern] = reach.as_ref().map_or(&[], |reach| reach);
         typed.extend(before);
+        let before = known::Before {
+            typed: &typed,
+            heard,
+            handles,
+            files: &[],
+        };
         let known = known::known_after(
             &host.station,
             (led, known::judging(&host.station, patterns)),
-            (&typed, (heard, handles), &[]),
+            before,
             &[],
         );
         Ok(Self {

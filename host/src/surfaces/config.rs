@@ -44,7 +44,6 @@ use std::path::{Path, PathBuf};
 use crate::edges::egress::Names;
 use crate::edges::named;
 use crate::edges::state::StateFolder;
-use crate::rules::policy::Policy;
 use crate::runs::host::{Places, Records, Setup};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -308,12 +307,6 @@ impl Config {
     pub fn mcp_server(&self) -> Result<Serving> {
         let (own, theirs) = (self.stack.own.file()?, self.stack.workspace.file()?);
         mcp_server::together(&[&own.mcp_server, &theirs.mcp_server])
-    }
-
-    /// What holds where nothing is configured, in memory: for `demo` and tests.
-    #[must_use]
-    pub fn policy_of_nothing() -> Policy {
-        Policy::nothing("built-in")
     }
 }
 

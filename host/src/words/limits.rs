@@ -1,7 +1,8 @@
-//! Limits: every fixed bound of the host, in one place, unit last in its name.
+//! Limits: the fixed bounds that a user meets or a reviewer looks for, in one place, unit last in each name.
 //!
-//! A loop, queue, buffer or list that is not bounded by one of these is a defect. What an operator
-//! may change has its default here and its key in `[limits]` of `lazaret.toml`.
+//! A loop, queue, buffer or list without a bound is a defect. A number that belongs to one algorithm alone (how deep a
+//! queue to a thread is, when a batch is written on the spot, how much work one pattern may be) is a constant beside
+//! it. What an operator may change has its default here and its key in `[limits]` of `lazaret.toml`.
 
 pub mod records;
 pub mod run;
@@ -415,8 +416,6 @@ pub const REFUSAL_BYTES: usize = 64 << 10;
 pub const THOUGHTS: usize = 256;
 /// Tokens that one count of a provider's usage says at most.
 pub const USAGE_TOKENS: u64 = 1_000_000_000;
-/// Bytes that are taken for one token where nobody counts (G-14a).
-pub const TOKEN_BYTES: usize = 4;
 /// Tokens that a reply is taken to have before it is there, where an agent's budget names no number (R-42a).
 pub const REPLY_TOKENS_AHEAD: u64 = 4_096;
 /// The largest amount of a currency that a price or a budget may be, in millionths.

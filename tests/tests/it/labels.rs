@@ -1,6 +1,7 @@
 //! Labels of what a model is shown beside outcomes: what tools say of themselves; and of what comes in otherwise
 //! than by a person's own hands.
 
+use lazaret::rules::caller::Invocation;
 use lazaret::rules::flow::lines::Mode;
 use lazaret::runs::written::Written;
 use lazaret::words::event::{Answer as Say, Event, Verdict};
@@ -362,10 +363,10 @@ async fn arguments_that_nobody_typed_are_no_witnesses() {
         };
         let surface = lazaret::words::event::Surface::Cli;
         let tasks = lazaret::guests::tasks::Tasks::new();
-        let run = rig.host.new_run();
+        let (run, once) = (rig.host.new_run(), Invocation::default());
         let called = rig
             .host
-            .call_written(run, surface, (request, &written), &tasks);
+            .call_asked(run, surface, (request, &written, once), &tasks);
         let called = called.await.expect("the journal takes the call");
         let asked = matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked);
         assert_eq!(asked, !passes, "{sources}: {:?}", called.outcome.result);

@@ -61,5 +61,6 @@ mod tuned;
 mod turns;
 mod unread;
 mod usual;
+mod vocabulary;
 mod wards;
 mod watching;

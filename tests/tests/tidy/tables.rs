@@ -143,7 +143,7 @@ pub const DOORS: &[Door] = &[
             "std::sync::mpsc::channel",
         ],
         &[],
-        "every queue has a limit, in limits.rs",
+        "every queue has a limit",
     ),
     door(
         &["reqwest"],

@@ -11,10 +11,8 @@ use serde_json::{Value, json};
 use super::super::apart::{Done, Telling};
 use super::super::catalog::Tool;
 use super::super::guest::{LogLine, Trail};
-use super::super::station::Station;
-use super::super::tasks::Tasks;
 use super::records::visit;
-use super::{Outcome, Request, Within, dispatch, of_outcome};
+use super::{Outcome, Permitted, Request, Within, dispatch, of_outcome};
 use crate::gate::{Foreseen, foresee, foresee_after};
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
@@ -27,7 +25,7 @@ use crate::rules::wards::{self, NOT_AUTHORIZED, Said, Step};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Remade, Spent, Verdict};
-use crate::words::id::{Place, Seq, ToolName};
+use crate::words::id::{Place, ToolName};
 use crate::words::label::Label;
 use crate::words::limits::WARD_TIMEOUT_MS;
 use crate::words::message::WishedArgs;
@@ -37,12 +35,8 @@ const CHECKER: &str = "checker";
 
 /// One call, and what its wards have left behind so far.
 pub(super) struct Around<'a> {
-    station: &'a Arc<Station>,
-    tasks: &'a Tasks,
-    caller: &'a Caller,
-    /// The record of the call.
-    seq: Seq,
-    tool: &'a Arc<Tool>,
+    /// The call that they are around.
+    on: Permitted<'a>,
     /// What the guest is under the influence of, and itself.
     own: &'a Label,
     /// Whether a step had a hand in what comes of it.
@@ -62,17 +56,9 @@ enum Begun {
 
 impl<'a> Around<'a> {
     /// Of a call that was allowed.
-    pub(super) fn of(
-        (station, tasks): (&'a Arc<Station>, &'a Tasks),
-        (caller, seq): (&'a Caller, Seq),
-        (tool, own): (&'a Arc<Tool>, &'a Label),
-    ) -> Self {
+    pub(super) fn of(on: Permitted<'a>, own: &'a Label) -> Self {
         Self {
-            station,
-            tasks,
-            caller,
-            seq,
-            tool,
+            on,
             own,
             altered: false,
             remade: None,
@@ -83,12 +69,12 @@ impl<'a> Around<'a> {
     /// Asks the checker of a call, where its line of permission names one: what comes of the call where it may not
     /// be made, and nothing where it may.
     pub(super) async fn refused(&self, call: &Call) -> Option<Done> {
-        let wards = &self.station.gate.policy().wards;
+        let wards = &self.on.station.gate.policy().wards;
         if self.is_bare() {
             return None;
         }
-        let checker = wards.checker(&call.tool, self.caller)?;
-        let told = wards::told_before(call, self.caller);
+        let checker = wards.checker(&call.tool, self.on.caller)?;
+        let told = wards::told_before(call, self.on.caller);
         let outcome = self.ask(checker, told, &call.held).await;
         let error = match outcome.result {
             Ok(said) => wards::checked(&said).err()?,
@@ -101,20 +87,19 @@ impl<'a> Around<'a> {
 
     /// Runs a call with all of its steps around it.
     pub(super) async fn run(mut self, call: &Call, within: Within) -> Result<Done> {
-        let (place, tool) = ((self.caller, self.seq), self.tool);
-        let deprecated = !self.tool.declared.conduct.deprecated.is_empty();
+        let deprecated = !self.on.tool.declared.conduct.deprecated.is_empty();
         let steps = self.steps();
         if self.is_bare() || (steps.is_empty() && !deprecated) {
-            let done = visit(self.station, self.tasks, place, tool, (call, within)).await?;
+            let done = visit(self.on, (call, within)).await?;
             return Ok(self.again(call, done));
         }
         self.warn_of_age();
         let done = match self.before(&steps, (call, within)).await {
             Ok(Begun::Call(call, within)) => {
                 let call = (call.as_ref(), within);
-                visit(self.station, self.tasks, place, tool, call).await?
+                visit(self.on, call).await?
             }
-            Ok(Begun::Data(value)) => without_guest(fitting(tool, value)),
+            Ok(Begun::Data(value)) => without_guest(fitting(self.on.tool, value)),
             Err(error) => without_guest(Err(error)),
         };
         Ok(self.after(&steps, done).await)
@@ -122,7 +107,7 @@ impl<'a> Around<'a> {
 
     /// Whether nothing is around it: wards have none of their own, and a replay repeats what came of them.
     fn is_bare(&self) -> bool {
-        self.caller.origin == Origin::Host || self.station.recorded.is_some()
+        self.on.caller.origin == Origin::Host || self.on.station.recorded.is_some()
     }
 
     /// In a replay: what was made of the call is judged again by the policy of now.
@@ -157,9 +142,9 @@ impl<'a> Around<'a> {
     }
 
     fn steps(&self) -> Vec<Step> {
-        let wards = &self.station.gate.policy().wards;
+        let wards = &self.on.station.gate.policy().wards;
         wards
-            .around(&self.tool.name, self.caller)
+            .around(&self.on.tool.name, self.on.caller)
             .cloned()
             .collect()
     }
@@ -169,7 +154,7 @@ impl<'a> Around<'a> {
         let mut call = first.clone();
         for step in steps {
             let Some(ward) = &step.before else { continue };
-            let told = wards::told_before(&call, self.caller);
+            let told = wards::told_before(&call, self.on.caller);
             let outcome = self.ask(ward, told, &call.held).await;
             let Some(said) = self.heard((step, ward), &outcome, outcome.result.as_ref())? else {
                 continue;
@@ -196,7 +181,7 @@ impl<'a> Around<'a> {
     /// What steps have changed is judged as it stands now, under their influence, and that stands on record beside what
     /// comes of the call.
     async fn judge_again(&mut self, first: &Call, call: &Call) -> Result<Within> {
-        let label = self.caller.label.join(&call.held);
+        let label = self.on.caller.label.join(&call.held);
         let mut remade = Remade {
             content: Content::Inline(call.args.value().clone()),
             label: label.clone(),
@@ -233,13 +218,13 @@ impl<'a> Around<'a> {
 
     /// What would be said to what steps have made of a call, which is under this influence by then.
     fn foreseen(&self, first: &Call, (call, label): (&Call, &Label)) -> Foreseen<Within> {
-        let policy = self.station.gate.policy();
+        let policy = self.on.station.gate.policy();
         let by_then = Caller {
             label: label.clone(),
-            ..self.caller.clone()
+            ..self.on.caller.clone()
         };
         if self.is_covered(first, (call, label)) {
-            foresee_after((self.caller, first), (&by_then, call), policy)
+            foresee_after((self.on.caller, first), (&by_then, call), policy)
         } else {
             foresee(&by_then, call, policy)
         }
@@ -249,10 +234,10 @@ impl<'a> Around<'a> {
     /// and what to act on, and nobody had a hand in it since but what the operator trusts, with nothing that is
     /// anybody's own.
     fn is_covered(&self, first: &Call, (call, label): (&Call, &Label)) -> bool {
-        let policy = self.station.gate.policy();
+        let policy = self.on.station.gate.policy();
         let classes = &policy.flows.classes;
-        let steers = |call: &Call| flow::steering(call, self.caller, policy);
-        let added = label.without(&self.caller.label.join(&first.held));
+        let steers = |call: &Call| flow::steering(call, self.on.caller, policy);
+        let added = label.without(&self.on.caller.label.join(&first.held));
         let harmless = !classes.is_tainted(&added)
             && !classes.is_private(&added)
             && !classes.is_secret(&added);
@@ -265,15 +250,15 @@ impl<'a> Around<'a> {
             let (Some(ward), Ok(value)) = (&step.after, &done.result) else {
                 continue;
             };
-            let told = json!({"action": self.tool.name, "data": value});
+            let told = json!({"action": self.on.tool.name, "data": value});
             let held = self.own.join(&self.trail.label).join(&done.trail.label);
-            let held = of_outcome(self.tool, held);
+            let held = of_outcome(self.on.tool, held);
             let outcome = self.ask(ward, told, &held).await;
             match self.heard((step, ward), &outcome, outcome.result.as_ref()) {
                 Ok(None) => {}
                 Ok(Some(said)) => {
                     self.altered |= said != value;
-                    done.result = fitting(self.tool, said.clone());
+                    done.result = fitting(self.on.tool, said.clone());
                 }
                 Err(error) => done.result = Err(error),
             }
@@ -314,16 +299,16 @@ impl<'a> Around<'a> {
     /// since that was judged.
     fn changed(&self, call: &Call, ward: &ToolName, input: Value) -> Result<Call> {
         let given = Given::plain(input);
-        let bounds = &self.station.gate.policy().bounds;
-        let args = Args::given(&given, self.tool.input()?);
+        let bounds = &self.on.station.gate.policy().bounds;
+        let args = Args::given(&given, self.on.tool.input()?);
         let args = args.and_then(|args| bounds.fitting(args, &given));
         let args = args.map_err(|error| about(ward, &error))?;
         let changed = Call {
             args,
             ..call.clone()
         };
-        let policy = self.station.gate.policy();
-        let steers = |call: &Call| flow::steering(call, self.caller, policy);
+        let policy = self.on.station.gate.policy();
+        let steers = |call: &Call| flow::steering(call, self.on.caller, policy);
         if call.declared.is_sink() && steers(call) != steers(&changed) {
             let what = format!(
                 "the step `{ward}` has changed what steers `{}`, after that was judged",
@@ -335,9 +320,9 @@ impl<'a> Around<'a> {
     }
 
     fn warn_of_age(&mut self) {
-        let instead = &self.tool.declared.conduct.deprecated;
+        let instead = &self.on.tool.declared.conduct.deprecated;
         if !instead.is_empty() {
-            self.warn(format!("`{}` is deprecated: {instead}", self.tool.name));
+            self.warn(format!("`{}` is deprecated: {instead}", self.on.tool.name));
         }
     }
 
@@ -346,32 +331,39 @@ impl<'a> Around<'a> {
             level: "warn",
             message,
             fields: json!({}),
-            time: self.station.gate.journal().clock().now_ms(),
+            time: self.on.station.gate.journal().clock().now_ms(),
         });
     }
 
     /// Calls a ward, under the influence of all that its call knows.
     async fn ask(&self, ward: &ToolName, told: Value, held: &Label) -> Outcome {
         let caller = Caller {
-            parent: self.seq,
+            parent: self.on.seq,
             place: Place::default(),
-            known: self.caller.known.around(),
+            known: self.on.caller.known.around(),
             origin: Origin::Host,
             reach: Arc::new([Pattern::exactly(ward)]),
             grant: Arc::default(),
-            label: self.caller.label.join(held),
-            depth: self.caller.depth.saturating_add(1),
+            label: self.on.caller.label.join(held),
+            depth: self.on.caller.depth.saturating_add(1),
             deadline: self
+                .on
                 .caller
                 .deadline
                 .earlier(Deadline::after_ms(WARD_TIMEOUT_MS)),
-            ..self.caller.clone()
+            ..self.on.caller.clone()
         };
         let request = Request {
             tool: ward.to_string(),
             args: WishedArgs::Json(told),
         };
-        dispatch(self.station.clone(), self.tasks.clone(), caller, request).await
+        dispatch(
+            self.on.station.clone(),
+            self.on.tasks.clone(),
+            caller,
+            request,
+        )
+        .await
     }
 }
 

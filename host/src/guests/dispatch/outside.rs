@@ -11,8 +11,7 @@ use super::super::apart::{Done, Telling};
 use super::super::catalog::{Served, Tool};
 use super::super::guest::{Artifact, Trail};
 use super::super::station::Station;
-use super::super::tasks::Tasks;
-use super::{Within, inside, late, of_outcome, wanted};
+use super::{Permitted, Within, inside, late, of_outcome, wanted};
 use crate::edges::mcp::{Ask, Progress};
 use crate::gate::{Performed, Permit};
 use crate::rules::call::Call;
@@ -22,29 +21,37 @@ use crate::rules::server::said::{self, Attached, Said};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Glimpse, Spent};
-use crate::words::id::{Seq, shown};
+use crate::words::id::shown;
 use crate::words::label::Label;
 
 /// Asks the server of a tool, in the time that the call has.
 pub(super) async fn visit(
-    ((station, tasks), (caller, seq)): ((&Arc<Station>, &Tasks), (&Caller, Seq)),
-    (tool, served): (&Arc<Tool>, &Served),
+    permitted: Permitted<'_>,
+    served: &Served,
     (call, within): (&Call, Within),
 ) -> Done {
+    let Permitted {
+        station,
+        caller,
+        seq,
+        tool,
+        ..
+    } = permitted;
     let deadline = late::deadline(caller, call, tool, station.gate.policy());
     let inner = inside(caller, call, (seq, within), station.gate.policy());
-    let done = perform((station, tasks), inner, (tool, served), call).await;
+    let done = perform(permitted, inner, served, call).await;
     let result = done.result.map_err(|error| late::told(error, &deadline));
     Done { result, ..done }
 }
 
 /// Has a server perform a call. `inner` is the call as a caller: its deadline is the call's.
-async fn perform(
-    (station, tasks): (&Arc<Station>, &Tasks),
-    inner: Caller,
-    (tool, served): (&Arc<Tool>, &Served),
-    call: &Call,
-) -> Done {
+async fn perform(permitted: Permitted<'_>, inner: Caller, served: &Served, call: &Call) -> Done {
+    let Permitted {
+        station,
+        tasks,
+        tool,
+        ..
+    } = permitted;
     let began = Clock::instant();
     let mut trail = Trail {
         label: served.server.terms().label(),

@@ -5,33 +5,33 @@
 //! of what is new is known when it is there; until then, and where it stays unknown, whatever the service shows may be it.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::super::apart::Done;
-use super::super::catalog::Tool;
 use super::super::guest::Trail;
 use super::super::station::Station;
-use super::super::tasks::Tasks;
+use super::Permitted;
 use crate::edges::records::Write;
 use crate::rules::call::{Call, Within};
-use crate::rules::caller::Caller;
 use crate::rules::flow::records::{self, EACH, Hands, Ids, Seen, Touched};
 use crate::words::error::{Code, Error, Result};
-use crate::words::id::{Digest, Seq};
+use crate::words::id::Digest;
 use crate::words::label::Label;
 
 /// Runs a tool, with what is known of records of its service around it. In a replay that is on record.
 pub(super) async fn visit(
-    station: &Arc<Station>,
-    tasks: &Tasks,
-    (caller, seq): (&Caller, Seq),
-    tool: &Arc<Tool>,
+    permitted: Permitted<'_>,
     (call, within): (&Call, Within),
 ) -> Result<Done> {
+    let Permitted {
+        station,
+        caller,
+        seq,
+        ..
+    } = permitted;
     let policy = station.gate.policy();
     let are_known = records::are_known(&policy.flows, &call.tool);
     if station.recorded.is_some() || !are_known {
-        return super::visit(station, tasks, (caller, seq), tool, (call, within)).await;
+        return super::visit(permitted, (call, within)).await;
     }
     let desk = Desk {
         station,
@@ -41,7 +41,7 @@ pub(super) async fn visit(
         wished: caller.label.join(&call.held),
     };
     desk.begin().await?;
-    match super::visit(station, tasks, (caller, seq), tool, (call, within)).await {
+    match super::visit(permitted, (call, within)).await {
         Ok(done) => desk.end(done).await,
         Err(error) => Err(desk.give_up(error).await),
     }

@@ -67,12 +67,12 @@ impl<'a> Transcript<'a> {
     pub(super) fn going_on(&self, sight: &Sight) -> Option<Going> {
         match sight {
             // A call by a script; those of a model are a step.
-            Sight::Record(record) => self.script_s_call(record).map(Going::from),
+            Sight::Record(record) => self.call_by_script(record).map(Going::from),
             Sight::Glimpse { glimpse, .. } => Going::of(glimpse),
         }
     }
 
-    fn script_s_call(&self, record: &Record) -> Option<String> {
+    fn call_by_script(&self, record: &Record) -> Option<String> {
         let judged = match self.judged.get(&record.seq) {
             Some(judged) if judged.effect == EffectKind::Call && judged.origin != "model" => judged,
             Some(_) | None => return None,
