@@ -302,6 +302,15 @@ fn reflection(head: &str, body: &str) -> (String, String) {
     (lines, text)
 }
 
+/// How many bytes the head of a request says that its body has.
+pub fn body_length(head: &str) -> usize {
+    let lines = head.lines().filter_map(|line| line.split_once(':'));
+    lines
+        .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .find_map(|(_, value)| value.trim().parse().ok())
+        .unwrap_or(0)
+}
+
 /// Reads a request to its end, so that closing the connection does not cut the answer off.
 async fn read_request(stream: &mut TcpStream) -> std::io::Result<(String, String)> {
     let mut head = Vec::new();
@@ -312,13 +321,8 @@ async fn read_request(stream: &mut TcpStream) -> std::io::Result<(String, String
         }
     }
     let head = String::from_utf8_lossy(&head).into_owned();
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        let named = name.eq_ignore_ascii_case("content-length");
-        named.then(|| value.trim().parse::<u64>().ok())?
-    });
     let mut body = Vec::new();
-    let mut rest = stream.take(length.unwrap_or(0).min(8 << 20));
+    let mut rest = stream.take(body_length(&head).min(8 << 20) as u64);
     tokio::io::copy(&mut rest, &mut body).await?;
     Ok((head, String::from_utf8_lossy(&body).into_owned()))
 }

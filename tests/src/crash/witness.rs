@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
+use crate::server::body_length;
+
 /// Counts what it is sent, and answers each with an empty page.
 #[derive(Debug)]
 pub struct Witness {
@@ -90,7 +92,7 @@ fn answer(mut stream: TcpStream, seen: &Mutex<BTreeMap<String, usize>>) {
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = length(head);
+            let length = body_length(head);
             if body.len() >= length {
                 let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
                 *counted(seen).entry(path).or_default() += 1;
@@ -108,12 +110,4 @@ fn answer(mut stream: TcpStream, seen: &Mutex<BTreeMap<String, usize>>) {
             Ok(0) | Err(_) => return,
         }
     }
-}
-
-fn length(head: &str) -> usize {
-    let lines = head.lines().filter_map(|line| line.split_once(':'));
-    lines
-        .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        .find_map(|(_, value)| value.trim().parse().ok())
-        .unwrap_or(0)
 }

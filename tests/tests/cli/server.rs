@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use lazaret_tests::server::body_length;
 use lazaret_tests::wait::PATIENCE;
 
 /// What the server does with one connection.
@@ -120,7 +121,7 @@ pub fn read(stream: &mut TcpStream) -> String {
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n")
-            && body.len() >= length(head)
+            && body.len() >= body_length(head)
         {
             return text.into_owned();
         }
@@ -129,14 +130,6 @@ pub fn read(stream: &mut TcpStream) -> String {
             Ok(0) | Err(_) => return String::from_utf8_lossy(&bytes).into_owned(),
         }
     }
-}
-
-fn length(head: &str) -> usize {
-    let lines = head.lines().filter_map(|line| line.split_once(':'));
-    lines
-        .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        .find_map(|(_, value)| value.trim().parse().ok())
-        .unwrap_or(0)
 }
 
 /// A whole answer.

@@ -71,6 +71,7 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::check_cut;
     use super::*;
     use crate::words::error::Code;
 
@@ -90,13 +91,7 @@ mod tests {
 
     #[track_caller]
     fn check(stream: &[u8], wanted: &[&str]) {
-        assert_eq!(read(&[stream]).unwrap(), wanted, "whole");
-        for at in 0..=stream.len() {
-            let (head, tail) = stream.split_at(at);
-            assert_eq!(read(&[head, b"", tail]).unwrap(), wanted, "cut at {at}");
-        }
-        let bytes: Vec<&[u8]> = stream.chunks(1).collect();
-        assert_eq!(read(&bytes).unwrap(), wanted, "byte by byte");
+        check_cut(read, stream, wanted);
     }
 
     #[test]

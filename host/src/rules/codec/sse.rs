@@ -124,6 +124,7 @@ impl Sse {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::tests::check_cut;
     use super::*;
     use crate::words::error::Code;
 
@@ -139,16 +140,9 @@ mod tests {
         Ok(events)
     }
 
-    /// Feeds `stream` whole, cut in two at every byte, and byte by byte.
     #[track_caller]
     fn check(stream: &[u8], wanted: &[&str]) {
-        assert_eq!(read(&[stream]).unwrap(), wanted, "whole");
-        for at in 0..=stream.len() {
-            let (head, tail) = stream.split_at(at);
-            assert_eq!(read(&[head, b"", tail]).unwrap(), wanted, "cut at {at}");
-        }
-        let bytes: Vec<&[u8]> = stream.chunks(1).collect();
-        assert_eq!(read(&bytes).unwrap(), wanted, "byte by byte");
+        check_cut(read, stream, wanted);
     }
 
     #[test]

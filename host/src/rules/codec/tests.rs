@@ -5,10 +5,27 @@ use serde_json::{Value, json};
 use super::decode::tests::{call, request};
 use super::*;
 use crate::words::attachment::{Attachment, Body};
+use crate::words::error::Error;
 use crate::words::label::Label;
 use crate::words::message::{
     Card, Message, Observation, Reply, StopReason, Thought, ToolCall, WishedArgs,
 };
+
+/// Feeds `stream` whole, cut in two at every byte, and byte by byte.
+#[track_caller]
+pub(super) fn check_cut(
+    read: fn(&[&[u8]]) -> Result<Vec<String>, Error>,
+    stream: &[u8],
+    wanted: &[&str],
+) {
+    assert_eq!(read(&[stream]).unwrap(), wanted, "whole");
+    for at in 0..=stream.len() {
+        let (head, tail) = stream.split_at(at);
+        assert_eq!(read(&[head, b"", tail]).unwrap(), wanted, "cut at {at}");
+    }
+    let bytes: Vec<&[u8]> = stream.chunks(1).collect();
+    assert_eq!(read(&bytes).unwrap(), wanted, "byte by byte");
+}
 
 fn card(name: &str, input: Value) -> Card {
     Card {

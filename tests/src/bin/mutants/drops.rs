@@ -6,9 +6,9 @@
 use std::ops::Range;
 use std::path::Path;
 
+use syn::Expr;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr};
 
 use crate::tree;
 
@@ -98,12 +98,6 @@ impl Found<'_> {
     }
 }
 
-fn is_test(attributes: &[Attribute]) -> bool {
-    let tests =
-        |one: &Attribute| one.meta.path().is_ident("cfg") || one.meta.path().is_ident("test");
-    attributes.iter().any(tests)
-}
-
 /// A value, and neither a text to be put between others nor the name of a file.
 fn is_value(arg: &Expr) -> bool {
     match arg {
@@ -117,7 +111,7 @@ fn is_value(arg: &Expr) -> bool {
 
 impl<'ast> Visit<'ast> for Found<'_> {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_test(&item.attrs) {
+        if !tree::is_test(&item.attrs) {
             visit::visit_item_mod(self, item);
         }
     }

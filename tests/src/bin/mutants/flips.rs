@@ -9,7 +9,7 @@ use std::path::Path;
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, BinOp, Expr, UnOp};
+use syn::{BinOp, Expr, UnOp};
 
 use crate::tree;
 
@@ -173,15 +173,9 @@ impl Found<'_> {
     }
 }
 
-fn is_test(attributes: &[Attribute]) -> bool {
-    let tests =
-        |one: &Attribute| one.meta.path().is_ident("cfg") || one.meta.path().is_ident("test");
-    attributes.iter().any(tests)
-}
-
 impl<'ast> Visit<'ast> for Found<'_> {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_test(&item.attrs) {
+        if !tree::is_test(&item.attrs) {
             visit::visit_item_mod(self, item);
         }
     }

@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use syn::Attribute;
+
 /// What the copy needs, to be built and tested.
 const PARTS: [&str; 9] = [
     "Cargo.toml",
@@ -86,4 +88,11 @@ pub fn sources(root: &Path, below: &str, others: &[&str]) -> io::Result<Vec<Stri
         }
     }
     Ok(found)
+}
+
+/// Whether what has these attributes is there for tests alone.
+pub fn is_test(attributes: &[Attribute]) -> bool {
+    let tests =
+        |one: &Attribute| one.meta.path().is_ident("cfg") || one.meta.path().is_ident("test");
+    attributes.iter().any(tests)
 }
