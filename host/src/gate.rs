@@ -24,6 +24,7 @@ use crate::words::event::{
 };
 use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
+use crate::words::length::json_bytes;
 
 pub use consent::{all_asked, asked};
 use consent::{answered, consent};
@@ -462,7 +463,7 @@ fn hush(content: &mut Content, weighed: &mut [Weighed], verdict: &mut Verdict) {
         denial.allow.clear();
     }
     if let Content::Inline(value) = content {
-        let bytes = value.to_string().len();
+        let bytes = json_bytes(value);
         *content = Content::Size { bytes };
     }
 }

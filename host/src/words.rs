@@ -13,6 +13,7 @@ pub mod id;
 pub mod inert;
 pub mod key;
 pub mod label;
+pub mod length;
 pub mod limits;
 pub(crate) mod lock;
 pub mod message;

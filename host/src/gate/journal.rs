@@ -31,7 +31,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 pub use self::batch::Ahead;
-use self::batch::Batch;
+use self::batch::{Aside, Batch, set_aside};
 use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
 use self::checkpoint::Checkpoints;
@@ -52,6 +52,7 @@ use crate::words::lock::lock;
 
 /// Orders that may wait for the writer.
 const ORDERS: usize = 1_024;
+
 /// All records of all runs. Cheap to clone; the last clone writes what is left.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
@@ -233,6 +234,7 @@ impl Journal {
         self.clean(&mut event);
         // As it was said, so that it counts the same when it is read again; and before anybody is kept waiting.
         let weight = event.weight();
+        let aside = set_aside(&mut event);
         let (stamp, nudge, line) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
@@ -240,7 +242,7 @@ impl Journal {
             if let Some(ahead) = ahead {
                 batch.goes_ahead(run, ahead);
             }
-            let mut record = Record {
+            let record = Record {
                 run: run.clone(),
                 seq,
                 at: self.0.clock.stamp_ms(),
@@ -248,13 +250,14 @@ impl Journal {
                 event,
             };
             let at = record.at;
-            batch.set_aside_contents(&mut record.event);
             batch.came(run, at, weight);
-            batch.records.push(record.clone());
-            // Written when nobody waits for it.
-            let line = said::line(&record);
-            // In here, so that whoever looks on sees a run's records in the order of their places.
-            self.tell(record);
+            batch.push(record, aside);
+            let line = batch.records.last().and_then(|record| {
+                // In here, so that whoever looks on sees a run's records in the order of their places.
+                self.tell(record);
+                // Written when nobody waits for it.
+                said::line(record)
+            });
             (Stamp { seq, at }, batch.is_full(), line)
         };
         if let Some(line) = line {
@@ -267,12 +270,12 @@ impl Journal {
         Ok(stamp)
     }
 
-    fn tell(&self, record: Record) {
+    fn tell(&self, record: &Record) {
         if let Some(onlooker) = self.0.onlooker.get() {
-            onlooker.see(&record);
+            onlooker.see(record);
         }
-        let run = record.run.clone();
-        self.0.watches.show(&run, Sight::Record(record));
+        let sight = || Sight::Record(record.clone());
+        self.0.watches.show(&record.run, sight);
     }
 
     /// Returns when everything that was appended before is committed: it survives this process.
@@ -436,13 +439,11 @@ impl Journal {
     /// # Errors
     /// `BadInput` where the run is known; `DiskFailed`.
     pub async fn import(&self, records: Vec<Record>, provenance: Provenance) -> Result<()> {
-        let mut aside = Batch::default();
         let mut records = records;
-        for record in &mut records {
-            aside.set_aside_contents(&mut record.event);
-        }
+        let events = records.iter_mut().map(|record| &mut record.event);
+        let contents: Vec<Aside> = events.filter_map(set_aside).collect();
         self.ask(move |database, chains| {
-            let what = (records.as_slice(), aside.contents.as_slice());
+            let what = (records.as_slice(), contents.as_slice());
             store::import(database, chains, what, provenance)
         })
         .await
@@ -583,7 +584,7 @@ impl Journal {
 
     /// Shows the run's watchers something that is not kept.
     pub fn glimpse(&self, run: &RunId, glimpse: Glimpse) {
-        let sight = Sight::Glimpse {
+        let sight = || Sight::Glimpse {
             run: run.clone(),
             glimpse,
         };

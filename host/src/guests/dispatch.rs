@@ -50,6 +50,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
 use crate::words::id::{Place, Seq, shown};
 use crate::words::label::{Label, Sort, Source};
+use crate::words::length::json_bytes;
 use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE};
 use crate::words::message::WishedArgs;
 
@@ -552,7 +553,7 @@ fn unsaid(station: &Station, result: Result<Value>, label: &Label) -> Result<Val
 fn recorded(station: &Station, result: &Result<Value>, label: &Label) -> Content {
     match result {
         Ok(value) if station.gate.policy().flows.classes.is_secret(label) => Content::Size {
-            bytes: value.to_string().len(),
+            bytes: json_bytes(value),
         },
         Ok(value) => Content::Inline(value.clone()),
         Err(_) => Content::Empty,

@@ -27,6 +27,7 @@ use crate::words::error::{Error, Result};
 use crate::words::event::Spent;
 use crate::words::id::Digest;
 use crate::words::label::Label;
+use crate::words::length::json_bytes;
 use crate::words::limits::REPEATS_BYTES;
 use crate::words::lock::lock;
 
@@ -168,7 +169,7 @@ pub(super) async fn made(
             altered: done.spent.altered,
             at: now,
         });
-        repeats.grown(key, value.to_string().len());
+        repeats.grown(key, json_bytes(value));
     }
     Ok(done)
 }
@@ -202,11 +203,10 @@ pub(super) async fn waits(
     caller: &Caller,
     call: &Call,
 ) -> Result<Option<Error>> {
-    let (Some((repeats, _)), Origin::Client, Some(key)) = (
-        place_of((station, tasks), caller, call),
-        &caller.origin,
-        &caller.known.asked.key,
-    ) else {
+    let (Origin::Client, Some(key)) = (&caller.origin, &caller.known.asked.key) else {
+        return Ok(None);
+    };
+    let Some((repeats, _)) = among((station, tasks), caller, call) else {
         return Ok(None);
     };
     recorded::waits(station, (caller, call), (key, repeats.ttl_ms)).await
@@ -223,12 +223,12 @@ async fn wait(tasks: &Tasks, caller: &Caller, slot: Arc<Slot<Option<Whole>>>) ->
     tasks.unless_cancelled(waiting).await
 }
 
-/// Where a call stands among the repeats; nothing for one that is always made.
-fn place_of<'a>(
+/// Among which repeats a call stands, and whose they are; nothing for one that is always made.
+fn among<'a>(
     (station, tasks): (&'a Station, &'a Tasks),
     caller: &Caller,
     call: &Call,
-) -> Option<(&'a Repeats, Digest)> {
+) -> Option<(&'a Repeats, String)> {
     let looks = call.declared.effect.leaves_no_trace();
     let (repeats, name) = match (&caller.origin, &caller.known.asked.key) {
         (Origin::Model, _) if looks => (tasks.repeats(), caller.run.to_string()),
@@ -244,9 +244,17 @@ fn place_of<'a>(
         }
     };
     let is_secret = call.declared.offer.sensitivity == Sensitivity::Secret;
-    if repeats.entries == 0 || caller.depth > 0 || is_secret {
-        return None;
-    }
+    let is_made = repeats.entries == 0 || caller.depth > 0 || is_secret;
+    (!is_made).then_some((repeats, name))
+}
+
+/// Where a call stands among them.
+fn place_of<'a>(
+    from: (&'a Station, &'a Tasks),
+    caller: &Caller,
+    call: &Call,
+) -> Option<(&'a Repeats, Digest)> {
+    let (repeats, name) = among(from, caller, call)?;
     // Whatever could make another outcome of it is part of its name.
     let parts = [
         name,

@@ -35,6 +35,8 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{ScriptBounds, Spent};
 use crate::words::id::{Digest, ToolName, shown};
 use crate::words::label::Label;
+use crate::words::length::cut;
+use crate::words::limits::failures::FAILURE_CHARS;
 use crate::words::limits::{
     CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
     WASM_STACK_BYTES,
@@ -385,17 +387,8 @@ impl Broken {
             message.push_str(&format!(" (line {line}, column {column})"));
         }
         message.push_str(&self.frames);
-        Error::new(self.code, cut(message))
+        Error::new(self.code, cut(message, FAILURE_CHARS))
     }
-}
-
-/// Words on why a script failed, as long as they are kept.
-pub(super) fn cut(mut message: String) -> String {
-    if message.chars().count() > FAILURE_CHARS {
-        message = message.chars().take(FAILURE_CHARS).collect();
-        message.push('…');
-    }
-    message
 }
 
 impl ScriptGuest {
@@ -524,9 +517,6 @@ fn level(level: steps::Level) -> &'static str {
         steps::Level::Error => "error",
     }
 }
-
-/// Characters of a script's own words on why it failed, its frames among them.
-const FAILURE_CHARS: usize = 2_000;
 
 /// Why a script failed: its own words, with the place in its source.
 fn failed(failure: &steps::Failure) -> Broken {

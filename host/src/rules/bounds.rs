@@ -6,6 +6,7 @@ use super::schema::Args;
 use super::tooling::ToolRules;
 use crate::words::bound::Bound;
 use crate::words::error::{Error, Result};
+use crate::words::length::json_bytes;
 use crate::words::limits::run::{RUN_CPU_MS, RUN_JOURNAL_BYTES};
 use crate::words::limits::{
     ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, CALLS_PER_CALL,
@@ -136,7 +137,7 @@ impl Bounds {
     pub fn fitting(&self, args: Args, given: &Given) -> Result<Args> {
         let places = given.places.iter();
         let held = places.filter_map(|place| given.value.pointer(place));
-        let held: usize = held.map(|value| value.to_string().len()).sum();
+        let held: usize = held.map(json_bytes).sum();
         let bytes = args.text().len().saturating_sub(held);
         if bytes > self.argument_bytes {
             let most = u64::try_from(self.argument_bytes).unwrap_or(u64::MAX);

@@ -21,6 +21,7 @@ use super::{Allowed, Consent, Durability, Effect, deny, deny_unless, file};
 use crate::words::event::{Classes, Content, Denial, EffectKind};
 use crate::words::id::{Digest, ToolName};
 use crate::words::label::Label;
+use crate::words::length::json_bytes;
 use crate::words::limits::{ARGS_BYTES, CALL_DEPTH};
 use crate::words::message::WishedArgs;
 
@@ -52,7 +53,8 @@ pub struct Call {
 pub struct Within {
     /// Its guest may make files in this mount alone, and change none.
     pub create_in: Option<Arc<str>>,
-    /// What was judged with it bears this label: what it began with, and the files that it names.
+    /// What was judged with it bears this label: what it began with, and the files that it names. Nothing where it only
+    /// looks: nobody asks there.
     pub judged: Label,
 }
 
@@ -148,7 +150,10 @@ impl Effect for Call {
         };
         let terms = Within {
             create_in: weighing.create_in,
-            judged: flow::judged_with(self, caller, policy),
+            judged: match self.declared.is_sink() {
+                true => flow::judged_with(self, caller, policy),
+                false => Label::default(),
+            },
         };
         Ok(Allowed {
             rule: format!("{rule}{notice}{flagged}{standing}"),
@@ -343,7 +348,7 @@ impl Call {
 #[must_use]
 pub fn wished(args: &WishedArgs) -> Content {
     let bytes = match args {
-        WishedArgs::Json(value) => value.to_string().len(),
+        WishedArgs::Json(value) => json_bytes(value),
         WishedArgs::Broken(text) => text.len(),
     };
     match args {

@@ -13,6 +13,7 @@ use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error};
 use crate::words::id::shown;
 use crate::words::label::Label;
+use crate::words::length::json_bytes;
 use crate::words::message::{Message, Prompt, WishedArgs};
 use crate::words::setback::Miss;
 
@@ -121,7 +122,7 @@ fn length(message: &Message, chars_per_token: usize) -> usize {
         Message::User { text, attached } => text.len() + length_of(attached, chars_per_token),
         Message::Assistant(reply) => {
             let args = reply.calls.iter().map(|call| match &call.args {
-                WishedArgs::Json(args) => args.to_string().len(),
+                WishedArgs::Json(args) => json_bytes(args),
                 WishedArgs::Broken(text) => text.len(),
             });
             reply.text.len() + args.sum::<usize>()
@@ -149,7 +150,7 @@ fn has(message: &Message, is_picture: bool) -> bool {
 }
 
 fn card(card: &crate::words::message::Card) -> usize {
-    card.name.len() + card.description.len() + card.input.to_string().len()
+    card.name.len() + card.description.len() + json_bytes(&card.input)
 }
 
 impl Candidate {

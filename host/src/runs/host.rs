@@ -57,6 +57,7 @@ use crate::words::event::{Event, Narrowed, Record, Spent, Started, Stopped, Surf
 use crate::words::id::{Place, RunId, Seq};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
+use crate::words::length::json_bytes;
 use crate::words::limits::{CALL_KEY_CHARS, CALL_TIMEOUT_MS_MAX};
 use crate::words::message::WishedArgs;
 
@@ -455,10 +456,7 @@ impl Host {
         // On record it ends as it did, whoever reads it.
         let end = end_of(&outcome.result);
         let flags = treat(&mut outcome, caller.surface, self.policy());
-        let bytes = outcome
-            .result
-            .as_ref()
-            .map_or(0, |value| value.to_string().len());
+        let bytes = outcome.result.as_ref().map_or(0, json_bytes);
         let label = outcome.label.clone();
         let show = Show {
             what: "envelope",

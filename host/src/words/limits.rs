@@ -4,6 +4,7 @@
 //! queue to a thread is, when a batch is written on the spot, how much work one pattern may be) is a constant beside
 //! it. What an operator may change has its default here and its key in `[limits]` of `lazaret.toml`.
 
+pub mod failures;
 pub mod records;
 pub mod run;
 pub mod scrubbing;
@@ -450,10 +451,6 @@ pub const REPEATS_TTL_MS_MAX: u64 = 24 * 3_600_000;
 pub const REPEATS_BYTES: usize = 32 << 20;
 /// A key that a client gives one of its calls.
 pub const CALL_KEY_CHARS: usize = 256;
-/// What a tool says of its failure for programs, as JSON text.
-pub const FAILURE_DETAILS_BYTES: usize = 16 << 10;
-/// Of that, what is wrong place by place.
-pub const FAILURE_ISSUES: usize = 32;
 /// Lines of permission, and steps around calls.
 pub const WARDS_MAX: usize = 256;
 /// The words of a line of permission.

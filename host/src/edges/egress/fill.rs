@@ -175,13 +175,13 @@ fn begin(spot: &Spot) -> usize {
 
 /// A value as JSON, in a buffer that has room from the beginning: one that grows leaves a copy behind.
 fn as_json(value: &str) -> Option<Zeroizing<Vec<u8>>> {
-    let mut text = Zeroizing::new(Vec::with_capacity(json_bytes(value)));
+    let mut text = Zeroizing::new(Vec::with_capacity(most_as_json(value)));
     serde_json::to_writer(&mut *text, value).ok()?;
     Some(text)
 }
 
 /// The most that a text may have as JSON: each byte as `\u00XX`, between quotes.
-fn json_bytes(value: &str) -> usize {
+fn most_as_json(value: &str) -> usize {
     value.len().saturating_mul(6).saturating_add(2)
 }
 
@@ -249,7 +249,7 @@ mod tests {
     fn a_value_as_json_has_room_from_the_beginning() {
         for value in ["", "plain", "\u{1}\u{2}\u{3}\u{4}", "\"\"\"\"", "ü€😀"] {
             let text = as_json(value).unwrap();
-            assert_eq!(text.capacity(), json_bytes(value));
+            assert_eq!(text.capacity(), most_as_json(value));
             assert_eq!(serde_json::from_slice::<String>(&text).unwrap(), value);
         }
     }

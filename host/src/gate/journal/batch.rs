@@ -19,8 +19,10 @@ const BATCH_BYTES_MAX: usize = 256 << 20;
 const COMMIT_NOW_RECORDS: usize = 32;
 const COMMIT_NOW_BYTES: usize = 64 << 10;
 
+/// A large content, which stands once, by its digest, beside the records that name it.
+pub(super) type Aside = (Digest, String);
 /// Records, and the large contents that they name.
-pub(super) type Taken = (Vec<Record>, Vec<(Digest, String)>);
+pub(super) type Taken = (Vec<Record>, Vec<Aside>);
 /// Why nothing is written any more.
 pub(super) type Broken = (Code, String);
 /// What is done before the first record of a run is written.
@@ -29,7 +31,7 @@ pub type Ahead = Box<dyn Fn() -> Result<()> + Send>;
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) records: Vec<Record>,
-    pub(super) contents: Vec<(Digest, String)>,
+    contents: Vec<Aside>,
     bytes: usize,
     /// The runs under way.
     open: HashMap<RunId, Open>,
@@ -245,26 +247,34 @@ impl Batch {
         Ok(())
     }
 
-    /// Large contents are stored once, by digest, beside the records.
-    pub(super) fn set_aside_contents(&mut self, event: &mut Event) {
-        let Some(content) = event.content_mut() else {
-            return;
-        };
-        let Content::Inline(value) = content else {
-            return;
-        };
-        if !is_larger(value, &mut RECORD_INLINE_BYTES.clone()) {
-            return;
+    /// A record that has its place, and what was set aside of it.
+    pub(super) fn push(&mut self, record: Record, aside: Option<Aside>) {
+        if let Some((digest, text)) = aside {
+            self.bytes += text.len();
+            self.contents.push((digest, text));
         }
-        let text = value.to_string();
-        let digest = Digest::of(text.as_bytes());
-        *content = Content::Stored {
-            digest,
-            bytes: text.len(),
-        };
-        self.bytes += text.len();
-        self.contents.push((digest, text));
+        self.records.push(record);
     }
+}
+
+/// Takes what is large out of an event, and leaves its digest there. It is written down and digested for that, so whoever
+/// does this keeps nobody waiting.
+pub(super) fn set_aside(event: &mut Event) -> Option<Aside> {
+    let content = event.content_mut()?;
+    let Content::Inline(value) = content else {
+        return None;
+    };
+    let mut left = RECORD_INLINE_BYTES;
+    if !is_larger(value, &mut left) {
+        return None;
+    }
+    let text = value.to_string();
+    let digest = Digest::of(text.as_bytes());
+    *content = Content::Stored {
+        digest,
+        bytes: text.len(),
+    };
+    Some((digest, text))
 }
 
 /// Whether a value is larger than `left` bytes, without writing it down.
@@ -294,5 +304,59 @@ fn is_larger(value: &Value, left: &mut usize) -> bool {
             false
         }
         None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::words::event::Brought;
+    use crate::words::id::ToolName;
+    use crate::words::label::Label;
+
+    fn brought(text: &str) -> Event {
+        Event::Brought(Brought {
+            name: "h1".to_owned(),
+            from: RunId::known("other"),
+            handle: "h1".to_owned(),
+            tool: ToolName::parse("mail.read").unwrap(),
+            content: Content::Inline(json!(text)),
+            label: Label::default(),
+        })
+    }
+
+    #[test]
+    fn what_is_large_is_set_aside_and_counts_once_it_is_pushed() {
+        let mut small = brought(&"x".repeat(RECORD_INLINE_BYTES));
+        let as_it_was = small.clone();
+        assert_eq!(set_aside(&mut small), None);
+        assert_eq!(small, as_it_was);
+
+        let text = "x".repeat(BATCH_BYTES);
+        let mut large = brought(&text);
+        let aside = set_aside(&mut large);
+        let text = json!(text).to_string();
+        let (digest, bytes) = (Digest::of(text.as_bytes()), text.len());
+        let mut stored = Content::Stored { digest, bytes };
+        assert_eq!(large.content_mut(), Some(&mut stored));
+        assert_eq!(aside, Some((digest, text)));
+
+        let mut batch = Batch::default();
+        let record = Record {
+            run: RunId::known("run"),
+            seq: 0,
+            at: 0,
+            parent: 0,
+            event: large,
+        };
+        batch.push(record.clone(), None);
+        assert!(!batch.is_full());
+        batch.push(record.clone(), aside.clone());
+        assert!(batch.is_full());
+        let all: Taken = (vec![record.clone(), record], aside.into_iter().collect());
+        assert_eq!(batch.take(), all);
+        assert!(!batch.is_full());
     }
 }

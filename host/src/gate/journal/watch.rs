@@ -30,12 +30,14 @@ impl Watches {
         let _ = self.most.set(events);
     }
 
-    pub(super) fn show(&self, run: &RunId, sight: Sight) {
+    /// Shows something to whoever watches the run; where nobody does, it is not even made.
+    pub(super) fn show(&self, run: &RunId, sight: impl FnOnce() -> Sight) {
         let most = self.most.get().copied().unwrap_or(WATCH_EVENTS);
         let watches = lock(&self.of);
         let Some((last, others)) = watches.get(run).and_then(|all| all.split_last()) else {
             return;
         };
+        let sight = sight();
         for watch in others {
             watch.push(sight.clone(), most);
         }
@@ -224,4 +226,27 @@ pub fn check_ahead(last: &Record, seq: Seq) -> Result<()> {
     let (run, last) = (&last.run, last.seq);
     let what = format!("the run `{run}` has ended, and {last} is its last record");
     Err(Error::bad_input(what).hint(format!("lazaret runs show {run}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_not_made() {
+        let watches = Watches::default();
+        let run = RunId::known("run");
+        let sight = || Sight::Glimpse {
+            run: RunId::known("run"),
+            glimpse: Glimpse::Missed { glimpses: 1 },
+        };
+        let seen = |watch: &Watch| lock(&watch.queue).sights.len();
+        let watch = watches.add(&run);
+        let other = RunId::known("other");
+        watches.show(&other, || panic!("nobody watches it"));
+        watches.show(&run, sight);
+        assert_eq!(seen(&watch), 1);
+        watches.remove(&run, &watch);
+        watches.show(&run, || panic!("nobody watches it any more"));
+    }
 }

@@ -9,7 +9,8 @@ use crate::rules::json;
 use crate::rules::sanitise::visible;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::shown;
-use crate::words::limits::{FAILURE_DETAILS_BYTES, FAILURE_ISSUES};
+use crate::words::length::cut;
+use crate::words::limits::failures::{FAILURE_CHARS, FAILURE_DETAILS_BYTES, FAILURE_ISSUES};
 
 /// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
 pub(super) fn read_outcome(
@@ -84,17 +85,6 @@ fn code_of(word: &str) -> Option<Code> {
     ];
     codes.into_iter().find(|code| code.envelope() == word)
 }
-
-fn cut(mut text: String, chars: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(chars) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
-}
-
-/// Characters of a guest's own words on why it failed.
-const FAILURE_CHARS: usize = 2_000;
 
 #[cfg(test)]
 mod tests {

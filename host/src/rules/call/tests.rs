@@ -6,6 +6,7 @@ use crate::rules::manifest::Risk;
 use crate::words::clock::Deadline;
 use crate::words::event::Surface;
 use crate::words::id::{Place, RunId};
+use crate::words::label::Source;
 use serde_json::json;
 
 fn call(effect: &str, visibility: &str) -> Call {
@@ -170,4 +171,25 @@ fn no_line_ends_the_questions_about_what_cannot_be_undone() {
     assert_eq!(lines, ["# leave out: ask = [\"box.act\"]"]);
     let (_, lines) = asked(&call("destructive", "public"));
     assert_eq!(lines, [""; 0]);
+}
+
+#[test]
+fn what_was_judged_is_kept_for_a_sink_and_for_nothing_else() {
+    let read = Label::of(Source::imported());
+    let caller = Caller {
+        label: read.clone(),
+        ..caller()
+    };
+    let judged = |effect: &str| {
+        let call = call(effect, "public");
+        let within = call.judge(&caller, &policy()).unwrap().terms;
+        (within.judged.clone(), within.bearing(&call.declared))
+    };
+    let nothing = Label::default();
+    assert_eq!(judged("read-only"), (nothing.clone(), Bearing::Looks));
+    let acts = Bearing::Acts {
+        judged: read.clone(),
+        read: nothing,
+    };
+    assert_eq!(judged("side-effecting"), (read, acts));
 }

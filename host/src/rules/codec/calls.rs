@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::args;
 use super::names::ToolNames;
 use crate::words::error::Error;
+use crate::words::length::cut;
 use crate::words::limits::{ARGS_BYTES, CALLS_PER_TURN, SUMMARY_CHARS, TOOL_NAME_CHARS};
 use crate::words::message::{Delta, ToolCall, WishedArgs};
 
@@ -266,11 +267,7 @@ fn check_count(calls: usize) -> Result<(), Error> {
 /// A model's name for a tool. Past the longest name that a tool can have, the rest is left out in
 /// such a way that what remains is no tool's name.
 fn full_name(name: &str) -> String {
-    let mut kept: String = name.chars().take(TOOL_NAME_CHARS).collect();
-    if kept.len() < name.len() {
-        kept.push('…');
-    }
-    kept
+    cut(name.to_owned(), TOOL_NAME_CHARS)
 }
 
 /// Whether a provider's id can be told back to it and shown to people.

@@ -10,6 +10,7 @@ use super::handles::{Given, handle_in};
 use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::ToolName;
+use crate::words::length::json_bytes;
 use crate::words::limits::{
     APART_VALUES, CONSULT_CHARS, CONSULT_FAULT_BITS, CONSULT_SHAPE_BYTES, FAULT_BITS,
     ISOLATED_CHARS, ISOLATED_FAULT_BITS,
@@ -110,7 +111,7 @@ fn handles_in(args: &Value) -> u32 {
 pub fn shape(args: &Value) -> Result<Schema> {
     let said = args.get("shape").filter(|shape| !shape.is_null());
     let source = said.map_or_else(|| serde_json::json!({"type": "string"}), Value::clone);
-    let bytes = source.to_string().len();
+    let bytes = json_bytes(&source);
     if bytes > CONSULT_SHAPE_BYTES {
         return Err(Error::too_big("the shape", CONSULT_SHAPE_BYTES, bytes));
     }

@@ -25,6 +25,7 @@ use crate::rules::sanitise::Caps;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
 use crate::words::label::Label;
+use crate::words::length::json_bytes;
 use crate::words::limits::{HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, HANDLES_NAMED};
 
 /// The key by which a handle is told from a value.
@@ -153,7 +154,7 @@ impl Handles {
             );
             return Err(Error::new(Code::Conflict, what));
         }
-        let bytes = self.bytes.saturating_add(value.to_string().len());
+        let bytes = self.bytes.saturating_add(json_bytes(value));
         if self.held.len() >= HANDLES || bytes > HANDLE_BYTES {
             return Err(over(HANDLES));
         }
@@ -271,7 +272,7 @@ impl Handles {
                 break;
             }
             if let Some(held) = self.held.remove(&name) {
-                self.bytes = self.bytes.saturating_sub(held.value.to_string().len());
+                self.bytes = self.bytes.saturating_sub(json_bytes(&*held.value));
             }
         }
     }
@@ -348,7 +349,7 @@ impl Given {
     ) -> Result<Value> {
         if let Some(name) = handle_in(value) {
             let held = handles.get(name)?;
-            **bytes = bytes.saturating_add(held.value.to_string().len());
+            **bytes = bytes.saturating_add(json_bytes(&*held.value));
             if **bytes > HANDLE_BYTES {
                 // How much it is would be as much as anybody wants to know.
                 let what = format!("what the handles hold is more than {HANDLE_BYTES} bytes");
@@ -615,7 +616,7 @@ impl Made {
 /// How large a value is at most: a length to the byte would be a way out.
 #[must_use]
 pub fn size_of(value: &Value) -> usize {
-    value.to_string().len().next_power_of_two()
+    json_bytes(value).next_power_of_two()
 }
 
 /// What a value is, in a word.

@@ -16,6 +16,7 @@ use crate::words::event::{Answer, Content, Denial, EffectKind, End, Finished, Ju
 use crate::words::id::{Digest, Seq, shown};
 use crate::words::inert::visible;
 use crate::words::label::Label;
+use crate::words::length::json_bytes;
 use crate::words::limits::servers::{SAMPLE_BYTES, SAMPLE_FRAME_TOKENS, SAMPLE_MESSAGES};
 use crate::words::message::{Message, Prompt, Reply, Usage};
 
@@ -168,7 +169,7 @@ impl Effect for Told {
     fn content(&self) -> Content {
         match self.is_secret {
             true => Content::Size {
-                bytes: self.content.to_string().len(),
+                bytes: json_bytes(&self.content),
             },
             false => Content::Inline(self.content.clone()),
         }

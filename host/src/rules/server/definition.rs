@@ -19,6 +19,7 @@ use crate::rules::scrub::REDACTED;
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{Digest, shown};
+use crate::words::length::json_bytes;
 use crate::words::limits::{
     CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, SERVER_DEFINITION_BYTES, SERVER_REMOTE_NAME_BYTES,
     SERVER_TOOLS,
@@ -197,7 +198,7 @@ pub fn read_beside(entries: &[Value], own: Vec<Definition>) -> Listed {
 }
 
 fn one(entry: &Value) -> Result<Definition> {
-    let bytes = entry.to_string().len();
+    let bytes = json_bytes(entry);
     if bytes > SERVER_DEFINITION_BYTES {
         return Err(Error::too_big(
             "what it says of itself",

@@ -8,6 +8,7 @@ use crate::rules::schema::Schema;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 use crate::words::inert::one_line;
+use crate::words::length::json_bytes;
 use crate::words::limits::servers::{
     FORM_BYTES, FORM_FIELDS, FORM_MESSAGE_CHARS, FORM_NAME_CHARS, FORM_VALUES,
 };
@@ -54,7 +55,7 @@ impl Form {
         }
         let message = word("message").unwrap_or_default();
         let asked = params.get("requestedSchema").unwrap_or(&Value::Null);
-        if message.chars().count() > FORM_MESSAGE_CHARS || asked.to_string().len() > FORM_BYTES {
+        if message.chars().count() > FORM_MESSAGE_CHARS || json_bytes(asked) > FORM_BYTES {
             return Err(Error::bad_input("the form is too large"));
         }
         let fields = asked.get("properties").and_then(Value::as_object);
@@ -170,9 +171,10 @@ impl Form {
             }
         }
         let answer = Value::Object(answer);
-        if answer.to_string().len() > FORM_BYTES {
+        let bytes = json_bytes(&answer);
+        if bytes > FORM_BYTES {
             let what = "the answer to a form";
-            return Err(Error::too_big(what, FORM_BYTES, answer.to_string().len()));
+            return Err(Error::too_big(what, FORM_BYTES, bytes));
         }
         let issues = self.compiled()?.issues(&answer);
         match issues.first() {

@@ -8,6 +8,8 @@ use crate::rules::bounds::Bounds;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Result};
+use crate::words::length::{cut, json_bytes};
+use crate::words::limits::failures::FAILURE_CHARS;
 use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS};
 
 /// What came of a call at a server.
@@ -29,9 +31,6 @@ pub struct Attached {
     /// Itself.
     pub bytes: Vec<u8>,
 }
-
-/// Characters of a server's own words on why it failed.
-const FAILURE_CHARS: usize = 2_000;
 
 /// Reads the answer to a call. `output` is the schema that the tool promised, if it did.
 ///
@@ -60,7 +59,7 @@ pub fn read(answer: &Value, (output, bounds): (Option<&Schema>, &Bounds)) -> Res
             Error::new(Code::BadOutcome, what)
         })?,
     };
-    let bytes = value.to_string().len();
+    let bytes = json_bytes(&value);
     bounds.check_outcome(bytes)?;
     let issues = output.map_or_else(Vec::new, |schema| schema.issues(&value));
     if !issues.is_empty() {
@@ -76,11 +75,7 @@ pub fn read(answer: &Value, (output, bounds): (Option<&Schema>, &Bounds)) -> Res
 /// A failure in a server's own words, bounded.
 #[must_use]
 pub fn failed(words: &str) -> Error {
-    let words = visible(words.trim());
-    let mut message: String = words.chars().take(FAILURE_CHARS).collect();
-    if message.len() < words.len() {
-        message.push('…');
-    }
+    let mut message = cut(visible(words.trim()), FAILURE_CHARS);
     if message.is_empty() {
         "the server says that it failed, and not why".clone_into(&mut message);
     }

@@ -11,6 +11,7 @@ use crate::surfaces::paint::strong;
 use crate::words::error::Result;
 use crate::words::event::{Event, Record};
 use crate::words::inert::one_line;
+use crate::words::length::cut;
 
 /// Characters of a record that are shown where a replay went another way.
 const SHOWN_CHARS: usize = 400;
@@ -129,11 +130,7 @@ fn shown(event: Option<&Event>, nothing: &str) -> String {
         return nothing.to_owned();
     };
     let text = serde_json::to_string(event).unwrap_or_default();
-    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    one_line(&shown)
+    one_line(&cut(text, SHOWN_CHARS))
 }
 
 fn as_json(replayed: &Replayed) -> Value {

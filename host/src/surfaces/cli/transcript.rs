@@ -16,6 +16,7 @@ use crate::words::event::{
     Sight, Started, Stopped, TracedWith, Verdict,
 };
 use crate::words::id::Seq;
+use crate::words::length::cut;
 use crate::words::message::{Observation, Reply, WishedArgs};
 
 use super::going::Going;
@@ -462,12 +463,7 @@ fn line_of_call_end(subject: &str, finished: &Finished) -> String {
 
 /// A text on one line, inert and cut.
 pub(super) fn short(text: &str) -> String {
-    let flat = foreign(text).replace(['\n', '\t'], " ");
-    if flat.chars().count() <= LINE_CHARS {
-        return flat;
-    }
-    let cut: String = flat.chars().take(LINE_CHARS).collect();
-    format!("{cut}…")
+    cut(foreign(text).replace(['\n', '\t'], " "), LINE_CHARS)
 }
 
 /// Why somebody has said no, where they have said why.

@@ -25,6 +25,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::{Digest, RunId, shown};
 use crate::words::inert::visible;
+use crate::words::length::cut;
 use crate::words::limits::{MCP_ASK_ROUNDS, MCP_QUESTION_CHARS};
 
 /// How a client's user can be asked.
@@ -192,8 +193,7 @@ pub(super) fn put(
     if count <= MCP_QUESTION_CHARS {
         return (fenced(&text), answers);
     }
-    let shown: String = text.chars().take(MCP_QUESTION_CHARS).collect();
-    let shown = fenced(&format!("{shown}…"));
+    let shown = fenced(&cut(text, MCP_QUESTION_CHARS));
     let message = format!(
         "{shown}\n[cut: {} of {count} characters are left out, so this may only be denied here; in full: {whole}]",
         count.saturating_sub(MCP_QUESTION_CHARS)

@@ -1,13 +1,12 @@
 //! About how many bytes a record takes in the journal: what the bound of a run counts by.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{Content, Denial, End, Event, Finished, Judged, Remade, Verdict, Weighed};
 use crate::words::label::Label;
+use crate::words::length::json_bytes;
 use crate::words::limits::run::RECORD_BYTES;
 
 impl Event {
@@ -32,7 +31,7 @@ impl Event {
             | Self::Overspent(_)
             | Self::Observed { .. }
             | Self::Compacted(_)
-            | Self::Stopped(_) => of_whole(self),
+            | Self::Stopped(_) => json_bytes(self),
         };
         u64::try_from(RECORD_BYTES.saturating_add(more)).unwrap_or(u64::MAX)
     }
@@ -117,7 +116,7 @@ fn of_verdict(verdict: &Verdict) -> usize {
             of_text(rule) + of_text(reason) + allow.sum::<usize>()
         }
         // Rare, and a person reads it.
-        Verdict::Ask(question) => of_whole(question),
+        Verdict::Ask(question) => json_bytes(question),
     }
 }
 
@@ -168,26 +167,6 @@ fn of_text(text: &str) -> usize {
         _ => 1,
     };
     2 + text.bytes().map(of).sum::<usize>()
-}
-
-fn of_whole<T: Serialize>(what: &T) -> usize {
-    let mut counted = Counted(0);
-    // Counting cannot fail, and what cannot be written down is refused by whoever writes it.
-    let _ = serde_json::to_writer(&mut counted, what);
-    counted.0
-}
-
-struct Counted(usize);
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.saturating_add(bytes.len());
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
