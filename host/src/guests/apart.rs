@@ -194,8 +194,7 @@ impl Isolated<'_> {
         };
         let clock = self.wish.station.gate.journal().clock();
         // The same function over the same values takes the same course.
-        let seed = Digest::of(code.as_bytes()).to_string();
-        let seed = u64::from_str_radix(seed.get(..16).unwrap_or_default(), 16).unwrap_or(0);
+        let seed = Digest::of(code.as_bytes()).seed();
         let source = source_of(code, &self.given);
         let bounds = self.bounds();
         let step = guest.start(&source, &bounds, (seed, clock.now_ms())).await;

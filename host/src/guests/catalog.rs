@@ -505,7 +505,7 @@ impl Catalog {
             if near.is_empty() {
                 error.hint("`lazaret tools` lists them")
             } else {
-                error.hint(format!("did you mean {}?", near.join(" or ")))
+                error.meaning(format!("did you mean {}?", near.join(" or ")))
             }
         })
     }

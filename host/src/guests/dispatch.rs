@@ -296,9 +296,7 @@ fn call_of(tool: &Tool, (given, args): (Given, Args), request: &Request) -> Call
 /// A script reads no hints, but what it may have meant helps whoever wrote it; it stands in the record, so
 /// that it is the same when the script is run again.
 fn with_near_names(error: Error, caller: &Caller) -> Error {
-    let mut hints = error.hints().iter();
-    let near = hints.find(|hint| hint.starts_with("did you mean"));
-    match (near, &caller.origin) {
+    match (error.meant(), &caller.origin) {
         (Some(near), Origin::Script) => {
             Error::new(error.code(), format!("{}; {near}", error.message()))
         }

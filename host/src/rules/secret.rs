@@ -16,6 +16,7 @@ mod stray;
 use std::fmt;
 use std::ops::Range;
 
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;
 
@@ -255,23 +256,7 @@ fn url(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(),
 
 fn unescaped(part: &str) -> String {
     let text = part.replace('+', " ");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(&text).decode_utf8_lossy().into_owned()
 }
 
 fn body(fetch: &Fetch, lines: &[&SecretGrant], filled: &mut Filled) -> Result<(), Stray> {

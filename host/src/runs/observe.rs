@@ -182,12 +182,8 @@ fn failure(error: &Error) -> String {
         };
         text.push_str(&format!("\n- {place}: {}", issue.message));
     }
-    let near = error
-        .hints()
-        .iter()
-        .find(|hint| hint.starts_with("did you mean"));
     // What was meant says it better.
-    let advice = near.map_or(recovery(error.code()), String::as_str);
+    let advice = error.meant().unwrap_or(recovery(error.code()));
     text.push_str(&format!("\n{advice}"));
     text
 }

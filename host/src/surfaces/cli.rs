@@ -47,11 +47,13 @@ use super::config::trust::Standing;
 use super::config::{Config, Surroundings, trust_command};
 use crate::edges::mcp::process;
 use crate::edges::memory;
+use crate::gate::journal::Journal;
 use crate::guests::compile;
 use crate::rules::questions::Unattended;
 use crate::runs::host::{Host, Records, Setup};
 use crate::surfaces::again;
 use crate::words::error::{Code, Error, Result};
+use crate::words::id::RunId;
 use crate::words::limits::ASK_EXPIRES_S_MAX;
 
 /// Runs agents, tools and scripts in WebAssembly quarantine: no network, no files, no secrets by default.
@@ -303,16 +305,10 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Call(call) => call.perform(scene).await,
         Command::Json(json) => json.perform(scene).await,
         Command::Script(script) => script.perform(scene).await,
-        Command::Ask(ask) => ask
-            .perform(scene)
-            .await
-            .map_err(|error| scene.looked_in(error)),
+        Command::Ask(ask) => ask.perform(scene).await,
         Command::Tools(tools) => tools.perform(scene).await,
         Command::Plugin(plugin) => plugin.perform(scene).await,
-        Command::Runs(runs) => runs
-            .perform(scene)
-            .await
-            .map_err(|error| scene.looked_in(error)),
+        Command::Runs(runs) => runs.perform(scene).await,
         Command::Sessions(sessions) => sessions.perform(scene).await,
         Command::Labels(labels) => labels.perform(scene).await,
         Command::Servers(servers) => servers.perform(scene).await,
@@ -342,13 +338,15 @@ impl Scene {
             .inspect(|config| self.say_standing(config))
     }
 
-    /// Where runs and questions were looked for, to an error that says that there is none of that name.
+    /// The run whose name begins so, or `last`; where there is none, that is said with where it was looked for.
+    async fn find(&self, journal: &Journal, start: &str) -> Result<RunId> {
+        let found = journal.find(start).await;
+        found.map_err(|error| self.looked_in(error))
+    }
+
+    /// To an error of looking up a run or a question: where that was, if there is none of that name.
     fn looked_in(&self, error: Error) -> Error {
-        let of_these = ["there is no run", "there is no open question"];
-        let is_of_these = of_these
-            .iter()
-            .any(|what| error.message().starts_with(what));
-        if error.code() != Code::NotFound || !is_of_these {
+        if error.code() != Code::NotFound {
             return error;
         }
         let config = Config::look(&self.around, self.config.as_deref());

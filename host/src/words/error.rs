@@ -299,7 +299,7 @@ struct Parts {
     code: Code,
     message: String,
     issues: Vec<Issue>,
-    hints: Vec<String>,
+    advice: Advice,
     retryable: bool,
     cause: anyhow::Error,
     told: Option<Error>,
@@ -314,6 +314,14 @@ struct Parts {
     whose: Option<Whose>,
 }
 
+/// Lines of advice, for whoever may act on them.
+#[derive(Default)]
+struct Advice {
+    lines: Vec<String>,
+    /// Which of them says what may have been meant.
+    meant: Option<usize>,
+}
+
 impl Error {
     /// A failure of a code, in one sentence that may be shown.
     #[must_use]
@@ -322,7 +330,7 @@ impl Error {
             code,
             message: message.into(),
             issues: Vec::new(),
-            hints: Vec::new(),
+            advice: Advice::default(),
             retryable: code.retryable(),
             cause: anyhow::Error::msg(""),
             told: None,
@@ -391,8 +399,16 @@ impl Error {
     /// Adds a line of advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hints.push(hint.into());
+        self.0.advice.lines.push(hint.into());
         self
+    }
+
+    /// Adds a line of advice that says what may have been meant. Models and scripts read this one too, so it names nothing
+    /// that whoever wished may not know of.
+    #[must_use]
+    pub fn meaning(mut self, hint: impl Into<String>) -> Self {
+        self.0.advice.meant = Some(self.0.advice.lines.len());
+        self.hint(hint)
     }
 
     /// Adds what is wrong, place by place.
@@ -475,6 +491,7 @@ impl Error {
             .retry(self.is_retryable());
         let hints = self.hints().iter().map(|line| hint(line));
         let mut other = hints.fold(other, Self::hint);
+        other.0.advice.meant = self.0.advice.meant;
         other.0.setback = self.0.setback;
         other.0.after_ms = self.0.after_ms;
         other.0.spent = self.0.spent;
@@ -514,10 +531,17 @@ impl Error {
         &self.0.issues
     }
 
-    /// Lines of advice.
+    /// Lines of advice, for people.
     #[must_use]
     pub fn hints(&self) -> &[String] {
-        &self.0.hints
+        &self.0.advice.lines
+    }
+
+    /// The one of them that says what may have been meant, for whoever wished.
+    #[must_use]
+    pub fn meant(&self) -> Option<&str> {
+        let at = self.0.advice.meant?;
+        self.0.advice.lines.get(at).map(String::as_str)
     }
 
     /// Whether the same request may succeed later.
@@ -641,5 +665,20 @@ mod tests {
     fn display_never_prints_the_cause() {
         let error = Error::bug("broken").because(anyhow::anyhow!("canary"));
         assert_eq!(format!("{error} {error:?}"), "broken Bug: broken");
+    }
+
+    /// Whatever words a hint begins with.
+    #[test]
+    fn what_was_meant_is_a_hint_that_was_said_to_be_one() {
+        let error = Error::bad_input("a").hint("did you mean `kept`?");
+        assert_eq!(error.meant(), None);
+        let error = error.meaning("did you mean `b`?").hint("c");
+        assert_eq!(error.meant(), Some("did you mean `b`?"));
+        assert_eq!(
+            error.hints(),
+            ["did you mean `kept`?", "did you mean `b`?", "c"]
+        );
+        let other = error.with_words(str::to_owned, str::to_uppercase);
+        assert_eq!(other.meant(), Some("DID YOU MEAN `B`?"));
     }
 }

@@ -199,7 +199,8 @@ impl Digest {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let wrong = || Error::bad_input("a digest has 64 hexadecimal digits");
         let mut bytes = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
+        // A number may have a sign, and a digest may not.
+        if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err(wrong());
         }
         for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
@@ -213,6 +214,13 @@ impl Digest {
     #[must_use]
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// Where chance begins that has to be the same each time: the first 8 bytes as a number.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        let first = self.0.iter().take(8);
+        first.fold(0_u64, |seed, byte| (seed << 8) | u64::from(*byte))
     }
 
     /// The first 12 digits, for people.
@@ -412,6 +420,11 @@ mod tests {
         assert!(digest.to_string().starts_with("ba7816bf"));
         assert_eq!(Digest::parse(&digest.to_string()).unwrap(), digest);
         assert!(Digest::parse("ba78").is_err());
+        assert_eq!(digest.seed(), 0xba78_16bf_8f01_cfea);
+        assert!(Digest::parse(&digest.to_string().to_uppercase()).is_ok());
+        for pair in ["+f", "-0", " f", "0x", "é"] {
+            assert!(Digest::parse(&pair.repeat(32)).is_err(), "{pair}");
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ use lazaret_tests::rig;
 use lazaret_tests::spell::{found, spelled};
 use lazaret_tests::verdict::files_with;
 
+use crate::page::observed;
+
 const CANARY: &str = "canary-Zq9+7f3a9c";
 
 fn policy(server: &Server) -> String {
@@ -171,6 +173,41 @@ async fn no_model_reads_a_secret() {
     // The model's own script of replies is the test's.
     std::fs::remove_file(rig.path("replies.jsonl")).unwrap();
     assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
+}
+
+/// Which other one is kept helps a person who has mistaken its name; a model would learn what there is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_model_reads_the_name_of_a_secret_that_was_not_asked_for() {
+    let to = "http://127.0.0.1:9/";
+    let policy = format!(
+        r#"
+flow.mode = "off"
+[grants."http.spy"]
+fetch = [{{ url = "{to}", private = true }}]
+secrets = [{{ name = "canary", to = "{to}", header = "x-key" }}]
+"#
+    );
+    let args = json!({"url": to, "halves": ["one", "two"]});
+    let replies = [
+        json!({"calls": [{"tool": "http.spy", "args": args}]}),
+        json!({"text": "It failed."}),
+    ];
+    let rig = Rig::of(&policy).guest("http").replies(&replies);
+    let host = rig.secret("canary-2", CANARY).open().await;
+    let called = host.call("http.spy", args).await;
+    let error = rig::error(&called.outcome);
+    let hints = error.hints().concat();
+    assert!(
+        error.code() == Code::Denied && hints.starts_with("did you mean `canary-2`"),
+        "{error:?}: {hints}"
+    );
+    let (run, answer) = host.pursue("Look.").await;
+    assert_eq!(answer.unwrap(), "It failed.");
+    let read = observed(&host.records(&run).await);
+    assert!(
+        read[0].0.contains("Tool execution failed") && !read[0].0.contains("canary-2"),
+        "{read:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

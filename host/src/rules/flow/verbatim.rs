@@ -414,8 +414,10 @@ fn unescaped(text: &str) -> Option<String> {
 
 /// The character behind `\u`, and what follows it. One half of a pair alone is no character.
 fn coded(after: &str) -> String {
+    // A number may have a sign, and a code may not.
     let code = after
         .get(..4)
+        .filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()))
         .and_then(|code| u32::from_str_radix(code, 16).ok());
     match code.and_then(char::from_u32) {
         Some(c) => format!("{c}{}", after.get(4..).unwrap_or_default()),

@@ -1,5 +1,7 @@
 //! Paths that are read in more than one way: what a granted prefix begins may lead elsewhere on the far side.
 
+use percent_encoding::percent_decode;
+
 /// How often a path is decoded that changes each time: no server does it more often.
 const DECODINGS: usize = 8;
 
@@ -20,34 +22,13 @@ pub(super) fn climbs(path: &str) -> bool {
 fn decoded(path: &str) -> Option<Vec<u8>> {
     let mut text = path.as_bytes().to_vec();
     for _ in 0..DECODINGS {
-        let next = once(&text);
+        let next: Vec<u8> = percent_decode(&text).collect();
         if next == text {
             return Some(text);
         }
         text = next;
     }
     None
-}
-
-fn once(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let [first, behind @ ..] = rest {
-        let escaped = match (first, behind) {
-            (b'%', [high, low, behind @ ..]) => byte(*high, *low).map(|byte| (byte, behind)),
-            _ => None,
-        };
-        let (byte, behind) = escaped.unwrap_or((*first, behind));
-        out.push(byte);
-        rest = behind;
-    }
-    out
-}
-
-fn byte(high: u8, low: u8) -> Option<u8> {
-    let digit = |c: u8| char::from(c).to_digit(16);
-    let value = digit(high)?.checked_mul(16)?.checked_add(digit(low)?)?;
-    u8::try_from(value).ok()
 }
 
 /// Whether it holds what some read as an ASCII character and others as nothing: longer forms than UTF-8 has, and `%u002e`.

@@ -528,3 +528,20 @@ fn a_place_that_can_be_none_is_refused() {
         assert!(query(name).is_err(), "{name:?}");
     }
 }
+
+#[test]
+fn a_part_of_a_url_is_read_as_a_server_reads_it() {
+    for (part, read) in [
+        ("a+b%20c", "a b c"),
+        ("%7B%7bsecret:key%7D%7d", "{{secret:key}}"),
+        ("%257B", "%7B"),
+        ("100%", "100%"),
+        ("%zz%2", "%zz%2"),
+        ("%%41", "%A"),
+        // A sign is no digit.
+        ("%+4%-4", "% 4%-4"),
+        ("caf%C3%A9 %ff", "café \u{fffd}"),
+    ] {
+        assert_eq!(unescaped(part), read, "{part}");
+    }
+}

@@ -693,8 +693,7 @@ impl Script<'_> {
         let now = recorded.map_or_else(|| clock.now_ms(), |recorded| recorded.now);
         // What a script can learn of its own run is no secret, and a seed has to differ, no more.
         let name = format!("{} {}", self.caller.run, self.caller.place);
-        let name = Digest::of(name.as_bytes()).to_string();
-        let seed = u64::from_str_radix(name.get(..16).unwrap_or_default(), 16).unwrap_or(now);
+        let seed = Digest::of(name.as_bytes()).seed();
         Scripted {
             engine: self.station.scripts.engine.digest,
             seed,

@@ -86,7 +86,9 @@ impl Ask {
             Self::List => list(&host, scene).await,
             Self::Show { question } => {
                 let question = meant(&host, &question).await?;
-                show(&host, &host.question(&question).await?, scene).await
+                let found = host.question(&question).await;
+                let waiting = found.map_err(|error| scene.looked_in(error))?;
+                show(&host, &waiting, scene).await
             }
             Self::Allow {
                 question,
@@ -101,7 +103,8 @@ impl Ask {
                 let content = json::parse(&with)
                     .map_err(|why| Error::bad_input(format!("`--with` is a JSON object: {why}")))?;
                 let question = meant(&host, &question).await?;
-                let waiting = host.answer_form(&question, content).await?;
+                let answered = host.answer_form(&question, content).await;
+                let waiting = answered.map_err(|error| scene.looked_in(error))?;
                 told(scene, &waiting, Answer::Allow);
                 Ok(0)
             }
@@ -271,7 +274,7 @@ impl<'a> Said<'a> {
 async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u8> {
     let question = meant(host, said.question).await?;
     let answered = host.answer_because(&question, said.answer, said.reason);
-    let waiting = answered.await?;
+    let waiting = answered.await.map_err(|error| scene.looked_in(error))?;
     // The call of a form is under way, and goes on by itself.
     if !then.go_on || waiting.form().is_some() {
         told(scene, &waiting, said.answer);

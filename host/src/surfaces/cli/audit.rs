@@ -54,7 +54,7 @@ pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
     let audit = &Audit::open(&setup.places, &setup.vault)?;
     let journal = audit.journal();
-    let run = journal.find(run).await?;
+    let run = scene.find(journal, run).await?;
     let mut count = Count::default();
     let records = journal.records(&run).await?;
     for record in records.iter().cloned() {
@@ -207,7 +207,10 @@ pub(super) async fn warn_of(audit: &Audit, run: &RunId) -> Result<u8> {
 pub(super) async fn verify(scene: &Scene, run: Option<&String>) -> Result<u8> {
     let audit = open(scene)?;
     let found = match run {
-        Some(run) => vec![audit.verify(&audit.journal().find(run).await?).await?],
+        Some(run) => {
+            let run = scene.find(audit.journal(), run).await?;
+            vec![audit.verify(&run).await?]
+        }
         None => audit.verify_all().await?,
     };
     if scene.json && run.is_none() {
@@ -290,7 +293,7 @@ pub(super) async fn export(
 ) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
     let audit = Audit::open(&setup.places, &setup.vault)?;
-    let run = audit.journal().find(run).await?;
+    let run = scene.find(audit.journal(), run).await?;
     let lines = match format {
         Format::Records => audit.export(&run, redacted).await?,
         Format::Otlp => written(&setup, &audit.journal().records(&run).await?),

@@ -20,7 +20,7 @@ const SHOWN_CHARS: usize = 400;
 pub(super) async fn replay(scene: &Scene, run: &str, until: Option<u32>) -> Result<u8> {
     let records = {
         let audit = open(scene)?;
-        let run = audit.journal().find(run).await?;
+        let run = scene.find(audit.journal(), run).await?;
         let (records, verified) = audit.journal().verified(&run).await?;
         // Records of another host are told as well as one's own; those that were changed are not.
         if verified.broken.is_some() {
@@ -57,7 +57,7 @@ fn is_of_session(records: &[Record]) -> bool {
 /// Makes a run that begins with this one's turns, and goes on with it.
 pub(super) async fn fork(scene: &Scene, run: &str, turn: u32) -> Result<u8> {
     let host = scene.open_host().await?;
-    let from = host.journal().find(run).await?;
+    let from = scene.find(host.journal(), run).await?;
     let new = host.fork(&from, turn).await?;
     if !scene.quiet && !scene.json {
         print::note(format!("forked: {new} goes on after turn {turn} of {from}"));

@@ -192,14 +192,14 @@ impl Runs {
             Self::Replay { run, until, .. } => replay::replay(scene, &run, until).await,
             Self::Resume { run } => {
                 let host = scene.open_host().await?;
-                let run = host.journal().find(&run).await?;
+                let run = scene.find(host.journal(), &run).await?;
                 super::script::resume(&host, &run, scene).await
             }
             Self::Repair { replace } => repair::repair(scene, replace).await,
             Self::Cancel { run } => {
                 // To end a run nothing has to be trusted.
                 let host = scene.open(scene.look_at_config()?.setup).await?;
-                let run = host.journal().find(&run).await?;
+                let run = scene.find(host.journal(), &run).await?;
                 host.abandon(&run).await?;
                 if scene.json {
                     print::compact(&json!({"ok": true, "run": run, "state": "cancelled"}));
@@ -297,7 +297,7 @@ async fn show(scene: &Scene, run: &str) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
     let audit = &Audit::open(&setup.places, &setup.vault)?;
     let journal = audit.journal();
-    let run = journal.find(run).await?;
+    let run = scene.find(journal, run).await?;
     let records = journal.records(&run).await?.into_iter();
     let records: Vec<Record> = records.map(|record| journal.shown(record)).collect();
     if scene.json {

@@ -15,7 +15,7 @@ pub(super) async fn watch(scene: &Scene, run: &str, from: Seq) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
     let audit = Audit::open(&setup.places, &setup.vault)?;
     let journal = audit.journal();
-    let run = journal.find(run).await?;
+    let run = scene.find(journal, run).await?;
     let mut transcript = Transcript::of(&setup.policy);
     // What came before is read as well, since later lines speak of it.
     let mut next = 0;

@@ -105,6 +105,11 @@ fn what_is_no_copy_passes() {
             r"xx quarterly f\\nigures to eve yy",
         ),
         (
+            "a code with a sign, which is none",
+            "text",
+            r"xx quarterly f\u+069gures to eve yy",
+        ),
+        (
             "nothing of it",
             "text",
             "a letter about the summer party at the lake",

@@ -33,7 +33,7 @@ pub(super) async fn prune(
         None => {
             let mut runs = Vec::new();
             for name in names {
-                let run = journal.find(name).await?;
+                let run = scene.find(journal, name).await?;
                 if !runs.contains(&run) {
                     runs.push(run);
                 }
