@@ -154,8 +154,8 @@ impl Vault {
     /// The secret's value, as it is now: one that was removed is gone at once.
     ///
     /// # Errors
-    /// `Denied`, in the same words for a secret that is unknown and one that cannot be had; a hint says
-    /// to whoever may know what is the matter.
+    /// `Denied`, in the same words for a secret that is unknown and one that cannot be had; a hint says what is the matter.
+    /// None names another secret, since a model may be the one that reads them.
     pub(crate) fn reveal(&self, name: &str) -> Result<Secret> {
         let missing = || Error::new(Code::Denied, no_such_secret(name));
         if let Some(variable) = self.variables.get(name) {
@@ -167,7 +167,9 @@ impl Vault {
         }
         match self.kept(name) {
             Ok(Some(secret)) => Ok(secret),
-            Ok(None) => Err(missing().hint(self.how_to_have(name))),
+            Ok(None) => Err(missing()
+                .hint(self.how_to_set(name))
+                .hint("`lazaret policy check` says whether another name was meant")),
             Err(error) => {
                 let missing = missing().hint(error.message().to_owned());
                 Err(error.hints().iter().cloned().fold(missing, Error::hint))

@@ -175,7 +175,7 @@ async fn no_model_reads_a_secret() {
     assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
 }
 
-/// Which other one is kept helps a person who has mistaken its name; a model would learn what there is.
+/// `policy check` says which other one is kept, to the person; hints are read by models, which would learn what there is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_model_reads_the_name_of_a_secret_that_was_not_asked_for() {
     let to = "http://127.0.0.1:9/";
@@ -198,9 +198,10 @@ secrets = [{{ name = "canary", to = "{to}", header = "x-key" }}]
     let error = rig::error(&called.outcome);
     let hints = error.hints().concat();
     assert!(
-        error.code() == Code::Denied && hints.starts_with("did you mean `canary-2`"),
+        error.code() == Code::Denied && hints.contains("lazaret secret set canary"),
         "{error:?}: {hints}"
     );
+    assert!(!hints.contains("canary-2"), "{hints}");
     let (run, answer) = host.pursue("Look.").await;
     assert_eq!(answer.unwrap(), "It failed.");
     let read = observed(&host.records(&run).await);
