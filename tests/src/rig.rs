@@ -19,7 +19,7 @@ use lazaret::guests::plugin::PluginBytes;
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::json;
-use lazaret::rules::scrub::Known;
+use lazaret::rules::scrub::KnownSecrets;
 use lazaret::rules::server::Terms;
 use lazaret::rules::server::definition::Listed;
 use lazaret::rules::server::pin::Pin;
@@ -323,7 +323,7 @@ impl Rig {
     #[must_use]
     pub fn outside(&self, server: &str) -> (Terms, Around) {
         let setup = self.setup().expect("the policy of a test is sound");
-        let known = Known::default();
+        let known = KnownSecrets::default();
         let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
         let around = served::around(&setup.places, (&setup.vault, &known), &egress);
         let around = around.expect("the state folder of a test can be opened");

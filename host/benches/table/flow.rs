@@ -51,7 +51,7 @@ pub(crate) fn all() {
 
 /// A text that somebody returned, in which no secret stands.
 fn scrubbed() -> Vec<Duration> {
-    let known = scrub::Known::default();
+    let known = scrub::KnownSecrets::default();
     for number in 0..SECRETS {
         known.learn(format!("ghp_x7Kq29LmTb4ZrW8sVn3cQ5d{number}").as_bytes());
     }

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use lazaret::edges::egress::Names;
-use lazaret::edges::vault::Vault;
+use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::catalog::Collisions;
 use lazaret::guests::dispatch::Request;
 use lazaret::guests::plugin::{self, Installed};
@@ -126,6 +126,7 @@ fn table() {
         &goal(median(&process), Duration::from_millis(30)),
     );
     resident(scene);
+    secrets(scene, &runtime);
     without_guests();
     turned(scene, &runtime);
     durable::all(scene, &runtime);
@@ -464,6 +465,33 @@ fn resident_child(folder: &Path) {
     let ready = began.elapsed();
     assert_eq!(host.catalog().plugins().len(), 20);
     println!("{} {}", ready.as_micros(), rows::resident_kib());
+}
+
+/// A vault that holds fifty secrets, each of which has to be known before anything is done.
+fn secrets(scene: &'static Scene, runtime: &tokio::runtime::Runtime) {
+    let ready = on_worker(runtime, with_secrets(scene));
+    let goal_ready = goal(median(&ready), Duration::from_millis(50));
+    row("host ready with 50 secrets in a file", &ready, &goal_ready);
+}
+
+async fn with_secrets(scene: &Scene) -> Vec<Duration> {
+    const VALUE: &str = "x7Kq29LmTb4ZrW8sVn3cQ5dY6hJ1pF0g";
+    let vault = Vault::new(Backend::File, &scene.folder.path().join("vault"));
+    for number in 0..50 {
+        let (head, tail) = VALUE.split_at(number % VALUE.len());
+        let secret = Secret::new(format!("{tail}{number}{head}")).unwrap();
+        vault.store(&format!("secret-{number}"), &secret).unwrap();
+    }
+    let mut samples = Vec::new();
+    for _ in 0..20 {
+        let mut setup = scene.setup(BTreeMap::new(), Records::InMemory);
+        setup.vault = vault.clone();
+        let began = Instant::now();
+        let host = Host::open(setup).await.unwrap();
+        samples.push(began.elapsed());
+        drop(host);
+    }
+    samples
 }
 
 fn machine() -> String {

@@ -26,8 +26,7 @@ use crate::edges::vault::Vault;
 use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
 use crate::rules::fetch::reason::Reason;
-use crate::rules::flow::records::Touched;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Spent};
@@ -59,7 +58,7 @@ impl Egress {
     /// An edge that looks names up in `names`, finds secrets in `vault`, and keeps answers free of what is
     /// `known`.
     #[must_use]
-    pub fn new(names: &Names, vault: Vault, known: Known) -> Self {
+    pub fn new(names: &Names, vault: Vault, known: KnownSecrets) -> Self {
         let (public, private) = Default::default();
         Self {
             names: names.clone(),
@@ -75,7 +74,7 @@ impl Egress {
     #[must_use]
     pub(super) fn bare(&self) -> Self {
         Self {
-            filling: Filling::new(Vault::default(), Known::default()),
+            filling: Filling::new(Vault::default(), KnownSecrets::default()),
             ..self.clone()
         }
     }
@@ -112,13 +111,8 @@ impl Egress {
         let result = within(limit, exchange).await;
         let bytes = result.as_ref().map_or(0, |answer| answer.body.len());
         Performed {
-            result,
             content: Content::Size { bytes },
-            label,
-            told: None,
-            remade: None,
-            touched: Touched::new(),
-            spent: Spent::since(began),
+            ..Performed::of(result, label, Spent::since(began))
         }
     }
 

@@ -26,13 +26,12 @@ use self::kernel::{check_way, is_kernels};
 use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::aside::aside;
-use super::labels::{FileLabels, Known};
+use super::labels::{FileLabels, KnownFile};
 use super::state::random;
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{
     BESIDE, File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
 };
-use crate::rules::flow::records::Touched;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};
@@ -165,15 +164,10 @@ impl Files {
             Ok(FileOutcome::Entries(entries)) => entries.len(),
             Ok(FileOutcome::Stat(_) | FileOutcome::Done) | Err(_) => 0,
         };
-        let spent = Spent::since(began);
+        let label = label.unwrap_or_default();
         Performed {
-            result,
             content: Content::Size { bytes },
-            label: label.unwrap_or_default(),
-            told: None,
-            remade: None,
-            touched: Touched::new(),
-            spent,
+            ..Performed::of(result, label, Spent::since(began))
         }
     }
 
@@ -198,7 +192,7 @@ impl Files {
         let innermost = above().map(|(_, root)| depth(root)).max();
         let mounts = above().filter(|(_, root)| Some(depth(root)) == innermost);
         let mounts = mounts.map(|(name, _)| name.clone()).collect();
-        let stored = self.labels.of(&Known { path, identity })?;
+        let stored = self.labels.of(&KnownFile { path, identity })?;
         Ok((mounts, stored))
     }
 

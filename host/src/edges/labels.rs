@@ -30,7 +30,7 @@ pub(crate) struct FileLabels {
 
 /// One file: where it lies, and what it is; nothing of the latter where it is not there yet.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownFile {
     pub(super) path: PathBuf,
     pub(super) identity: Option<(u64, u64)>,
 }
@@ -50,7 +50,7 @@ impl FileLabels {
     ///
     /// # Errors
     /// `DiskFailed`; `Corrupt` for a label that cannot be read: no label, no file.
-    pub(crate) fn of(&self, file: &Known) -> Result<Label> {
+    pub(crate) fn of(&self, file: &KnownFile) -> Result<Label> {
         const OF: &str = "SELECT label FROM files
             WHERE path = ?1 OR (number <> -1 AND number = ?2 AND device = ?3)";
         let (device, number) = numbers(file.identity);
@@ -61,7 +61,7 @@ impl FileLabels {
     ///
     /// # Errors
     /// As [`FileLabels::of`].
-    pub(crate) fn told(&self, file: &Known) -> Result<Label> {
+    pub(crate) fn told(&self, file: &KnownFile) -> Result<Label> {
         let gap = match file.identity {
             Some(_) => self.gap_at(&file.path)?,
             None => self.gap(&file.path)?,
@@ -114,7 +114,7 @@ impl FileLabels {
     ///
     /// # Errors
     /// `DiskFailed`: then nothing may be written.
-    pub(super) fn put(&self, file: &Known, label: &Label) -> Result<()> {
+    pub(super) fn put(&self, file: &KnownFile, label: &Label) -> Result<()> {
         const PUT: &str = "INSERT INTO files (path, device, number, label) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT DO UPDATE SET device = ?2, number = ?3, label = ?4";
         // What nobody else had influence on is as if they had written it by themselves.
@@ -150,7 +150,7 @@ impl FileLabels {
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub(crate) fn clear(&self, file: &Known) -> Result<usize> {
+    pub(crate) fn clear(&self, file: &KnownFile) -> Result<usize> {
         const CLEAR: &str = "DELETE FROM files WHERE path = ?1
             OR (number <> -1 AND number = ?2 AND device = ?3)
             OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
@@ -174,7 +174,7 @@ impl FileLabels {
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub(super) fn forget(&self, file: &Known) -> Result<()> {
+    pub(super) fn forget(&self, file: &KnownFile) -> Result<()> {
         self.book
             .lock()
             .execute(
@@ -236,8 +236,8 @@ mod tests {
     use super::*;
     use crate::words::label::{Sort, Source};
 
-    fn known(path: &str, number: u64) -> Known {
-        Known {
+    fn known(path: &str, number: u64) -> KnownFile {
+        KnownFile {
             path: path.into(),
             identity: Some((1, number)),
         }
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_no_other_files_that_is_not_there() {
         let labels = FileLabels::in_memory().unwrap();
-        let gone = |path: &str| Known {
+        let gone = |path: &str| KnownFile {
             path: path.into(),
             identity: None,
         };

@@ -31,7 +31,7 @@ use self::remote::{Challenged, Desk};
 use crate::edges::egress::Egress;
 use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::rules::server::definition::Listed;
 use crate::rules::server::lent::Use;
 use crate::rules::server::login::Challenge;
@@ -55,7 +55,7 @@ pub struct Around {
     /// Where secrets are found.
     pub vault: Vault,
     /// What must not be read by anybody.
-    pub known: Known,
+    pub known: KnownSecrets,
     /// How requests leave.
     pub egress: Egress,
     /// Authenticates the records of requests.

@@ -15,7 +15,6 @@ use self::gaps::GAPS;
 use super::aside::{Asker, aside};
 use crate::gate::journal::{failing, planted, wal};
 use crate::gate::{Performed, Permit};
-use crate::rules::flow::records::Touched;
 use crate::rules::keep::{Keep, KeepWish};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -161,15 +160,9 @@ impl Notes {
             Some(_) | None => label,
         };
         let bytes = found.iter().map(|note| note.text.len()).sum();
-        let spent = Spent::since(began);
         Performed {
-            result,
             content: Content::Size { bytes },
-            label,
-            told: None,
-            remade: None,
-            touched: Touched::new(),
-            spent,
+            ..Performed::of(result, label, Spent::since(began))
         }
     }
 

@@ -19,10 +19,11 @@ use serde::Deserialize;
 use self::file::SealedFile;
 use self::keyring::{Keyring, Kind};
 pub use self::secret::Secret;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::rules::secret::{is_secret_name, no_such_secret};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
+use crate::words::limits::SECRETS;
 use crate::words::near::misspelt;
 
 /// Where secrets are found. Cheap to clone.
@@ -231,24 +232,41 @@ impl Vault {
     ///
     /// # Errors
     /// `Denied` where a secret that is kept cannot be read: nobody could keep it out of requests and records.
-    pub(crate) fn teach(&self, known: &Known) -> Result<()> {
-        for (name, variable) in &self.variables {
-            if let Some(value) = environment::secret(variable)
-                && let Err(error) = Secret::unchecked(value).teach(known, name)
-            {
-                say(variable, &error);
-            }
-        }
-        let mut taught = Ok(());
-        for name in self.names()? {
-            match self.kept(&name) {
-                // What an issuer gave and anybody could guess was said when it was given.
-                Ok(Some(secret)) => secret.teach_again(known, &name),
-                Ok(None) => {}
+    pub(crate) fn teach(&self, known: &KnownSecrets) -> Result<()> {
+        let own = self.variables.iter().filter_map(|(name, variable)| {
+            let value = environment::secret(variable)?;
+            Some((name, variable, Secret::unchecked(value)))
+        });
+        let own: Vec<_> = own.collect();
+        known.learn_all(own.iter().filter_map(|(name, variable, secret)| {
+            let lesson = secret.lesson(name);
+            lesson.inspect_err(|error| say(variable, error)).ok()
+        }));
+        let (mut kept, mut taught) = (Vec::new(), Ok(()));
+        for (name, secret) in self.all()? {
+            match secret {
+                Ok(secret) => kept.push((name, secret)),
                 Err(error) => taught = taught.and_then(|()| Err(self.unseen(&name, &error))),
             }
         }
+        // What an issuer gave and anybody could guess was said when it was given.
+        let lessons = kept.iter();
+        known.learn_all(lessons.filter_map(|(name, secret)| secret.lesson_again(name)));
         taught
+    }
+
+    /// All that are kept, each with its value, or why it cannot be read.
+    fn all(&self) -> Result<BTreeMap<String, Result<Secret>>> {
+        let read = |name: String| {
+            let secret = self.kept(&name).transpose()?;
+            Some((name, secret))
+        };
+        match &self.store {
+            Store::File(file) => file.all(),
+            Store::None | Store::Keyring(_) | Store::Environment => {
+                Ok(self.names()?.into_iter().filter_map(read).collect())
+            }
+        }
     }
 
     /// Nothing goes on beside a secret that nobody can recognise.
@@ -287,6 +305,14 @@ pub fn check_name(name: &str) -> Result<()> {
         Error::bad_input(format!("`{}` is no name of a secret", shown(name)))
             .hint("names have lower-case letters, digits, `-` and `_`, and begin with a letter"),
     )
+}
+
+/// Refuses one more secret where there are as many as may be; another value of one that is there is none more.
+fn check_room(count: usize, is_new: bool) -> Result<()> {
+    if is_new && count >= SECRETS {
+        return Err(Error::too_many("the vault", SECRETS, SECRETS + 1));
+    }
+    Ok(())
 }
 
 fn nowhere() -> Error {

@@ -41,7 +41,7 @@ pub use self::sessions::Begun;
 use self::watch::Watches;
 pub use self::watch::{Watcher, check_ahead};
 use self::writer::Writer;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::texts::Cleaning;
@@ -68,7 +68,7 @@ struct Inner {
     clock: Clock,
     key: HostKey,
     /// What stands in no record.
-    known: OnceLock<Known>,
+    known: OnceLock<KnownSecrets>,
     /// Who is shown all records.
     onlooker: OnceLock<Arc<dyn Onlooker>>,
 }
@@ -165,7 +165,7 @@ impl Journal {
 
     /// The same journal, whose records are free of what is `known` from now on. Said once.
     #[must_use]
-    pub fn without(self, known: &Known) -> Self {
+    pub fn without(self, known: &KnownSecrets) -> Self {
         let _ = self.0.known.set(known.clone());
         self
     }

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-pub use self::known::Known;
+pub use self::known::KnownSecrets;
 use self::known::Together;
 pub use self::trickle::{ByteTrickle, Trickle};
 
@@ -31,13 +31,13 @@ pub struct Scrub {
     /// Host path → what stands for it.
     paths: Vec<(String, String)>,
     /// Values of secrets.
-    known: Known,
+    known: KnownSecrets,
 }
 
 impl Scrub {
     /// Of host paths, each with its virtual name, and of known secrets. The longest path wins.
     #[must_use]
-    pub fn new(mut paths: Vec<(String, String)>, known: Known) -> Self {
+    pub fn new(mut paths: Vec<(String, String)>, known: KnownSecrets) -> Self {
         paths.retain(|(path, _)| path.len() > 1);
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         Self { paths, known }
@@ -45,7 +45,7 @@ impl Scrub {
 
     /// The secrets that are known.
     #[must_use]
-    pub fn known(&self) -> &Known {
+    pub fn known(&self) -> &KnownSecrets {
         &self.known
     }
 
@@ -208,7 +208,7 @@ mod tests {
         let paths = paths
             .iter()
             .map(|(path, name)| ((*path).to_owned(), (*name).to_owned()));
-        let known = Known::default();
+        let known = KnownSecrets::default();
         secrets
             .iter()
             .for_each(|secret| known.learn(secret.as_bytes()));

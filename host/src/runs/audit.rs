@@ -11,7 +11,7 @@ use super::left::Kept;
 use crate::edges::vault::Vault;
 use crate::gate::journal::{Journal, Provenance, Verified};
 use crate::rules::exported::{self, Exported};
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Record};
 use crate::words::id::{RunId, Seq};
@@ -61,7 +61,7 @@ impl Audit {
     /// # Errors
     /// As [`Journal::open`].
     pub fn open(places: &Places, vault: &Vault) -> Result<Self> {
-        let known = Known::default();
+        let known = KnownSecrets::default();
         // Records are free of what was known when they were kept.
         if let Err(error) = vault.teach(&known) {
             tracing::warn!(%error, "what is shown may hold a secret that was kept since");

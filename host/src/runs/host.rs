@@ -171,7 +171,7 @@ impl Host {
         let quarantine = open_quarantine(&places, policy.bounds.guest.stack_bytes)?;
         let (journal, notes) = open_records(&places)?;
         let versions = Versions::open(&StateFolder::open(&places.state)?)?;
-        let known = scrub::Known::default();
+        let known = scrub::KnownSecrets::default();
         vault.teach(&known)?;
         let (looking, plugins) = ((&quarantine, &versions, &known), (plugins, collisions));
         let mut catalog = gather(looking, plugins, &mut policy).await?;
@@ -684,7 +684,7 @@ fn teach(policy: &mut Policy, catalog: &Catalog) {
 /// The bundled plugins and those of the configuration. The bundled ones come with this host, and no other plugin can have
 /// their names: so they are trusted.
 async fn gather(
-    (quarantine, versions, known): (&Quarantine, &Versions, &scrub::Known),
+    (quarantine, versions, known): (&Quarantine, &Versions, &scrub::KnownSecrets),
     (plugins, collisions): (BTreeMap<String, Installed>, Collisions),
     policy: &mut Policy,
 ) -> Result<Catalog> {

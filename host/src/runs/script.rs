@@ -22,7 +22,6 @@ use crate::guests::script::ScriptEngine;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
-use crate::rules::flow::records::Touched;
 use crate::rules::script::TOOL;
 use crate::words::bound::Bound;
 use crate::words::clock::Clock;
@@ -170,13 +169,8 @@ impl Script<'_> {
         };
         spent.us = Spent::since(began).us;
         Performed {
-            result,
             content,
-            label,
-            told: None,
-            remade: None,
-            touched: Touched::new(),
-            spent,
+            ..Performed::of(result, label, spent)
         }
     }
 

@@ -8,7 +8,7 @@ use crate::edges::vault::Vault;
 use crate::guests::catalog::{By, Catalog};
 use crate::rules::flow::class::Classes;
 use crate::rules::policy::Policy;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::rules::server::{Terms, definition};
 use crate::words::error::{Error, Result};
 use crate::words::key::HostKey;
@@ -21,7 +21,7 @@ use super::host::Places;
 /// As [`StateFolder::open`].
 pub fn around(
     places: &Places,
-    (vault, known): (&Vault, &Known),
+    (vault, known): (&Vault, &KnownSecrets),
     egress: &Egress,
 ) -> Result<Around> {
     let state = StateFolder::open(&places.state)?;

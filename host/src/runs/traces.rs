@@ -106,7 +106,7 @@ impl Traces {
     /// `Bug` where no thread can be had.
     pub(super) fn open(
         places: &Places,
-        (vault, known): (&Vault, &scrub::Known),
+        (vault, known): (&Vault, &scrub::KnownSecrets),
         models: &BTreeMap<String, Model>,
         journal: &Journal,
     ) -> Result<Option<Self>> {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Wasm memory of one guest, all its memories together.
 pub const GUEST_MEMORY_BYTES: usize = 64 << 20;
-/// Largest value of `[limits] memory_bytes`: the pool's slots are this big.
+/// Largest value of `[limits] memory_mib`: the pool's slots are this big.
 pub const GUEST_MEMORY_BYTES_MAX: usize = 256 << 20;
 /// Elements of all tables of one guest together.
 pub const GUEST_TABLE_ELEMENTS: usize = 100_000;

@@ -20,7 +20,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::Answer;
 use crate::edges::vault::{Secret, Vault};
 use crate::rules::fetch::Fetch;
-use crate::rules::scrub::{ByteTrickle, Known};
+use crate::rules::scrub::{ByteTrickle, KnownSecrets};
 use crate::rules::secret::{Fill, Spot, with_query};
 use crate::words::error::{Code, Error, Result};
 
@@ -28,7 +28,7 @@ use crate::words::error::{Code, Error, Result};
 #[derive(Clone, Debug)]
 pub(super) struct Filling {
     vault: Vault,
-    known: Known,
+    known: KnownSecrets,
 }
 
 /// A request with its secrets in place. It lives for as long as it takes to send it.
@@ -46,7 +46,7 @@ impl Filled {
 }
 
 impl Filling {
-    pub(super) fn new(vault: Vault, known: Known) -> Self {
+    pub(super) fn new(vault: Vault, known: KnownSecrets) -> Self {
         Self { vault, known }
     }
 
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_length_is_told_where_no_body_follows() {
-        let known = Known::default();
+        let known = KnownSecrets::default();
         known.learn(b"Canary-7F3A9C");
         let filling = Filling::new(Vault::default(), known);
         for (method, names) in [("GET", vec!["x"]), ("HEAD", vec!["Content-Length", "x"])] {

@@ -9,7 +9,6 @@ use tokio::time::timeout;
 use super::{Egress, Opened, check_size, explain, headers_of, source_of, within};
 use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
-use crate::rules::flow::records::Touched;
 use crate::rules::scrub::ByteTrickle;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
@@ -131,13 +130,8 @@ impl Egress {
             }
         };
         Performed {
-            result,
             content: Content::Size { bytes },
-            label,
-            told: None,
-            remade: None,
-            touched: Touched::new(),
-            spent: Spent::since(began),
+            ..Performed::of(result, label, Spent::since(began))
         }
     }
 }

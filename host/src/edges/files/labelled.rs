@@ -9,7 +9,7 @@ use cap_std::fs::{Metadata, MetadataExt};
 use super::turn::Doing;
 use super::{FileOutcome, Files, changes, relative, resolved};
 use crate::edges::aside::Asker;
-use crate::edges::labels::Known;
+use crate::edges::labels::KnownFile;
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode, is_beside};
 use crate::rules::policy::Policy;
 use crate::words::error::{Code, Error, Result};
@@ -130,7 +130,7 @@ impl Files {
             }
             if path != known.path {
                 let identity = known.identity;
-                stored = stored.join(&self.labels.of(&Known { path, identity })?);
+                stored = stored.join(&self.labels.of(&KnownFile { path, identity })?);
             }
         }
         if matches!(file.wish, FileWish::Write { .. }) {
@@ -142,7 +142,7 @@ impl Files {
 
     /// Who had a hand in that nothing is here, where nothing is. A link that leads nowhere may lead to whatever was taken
     /// away in its mount.
-    fn gap(&self, place: &Place, known: &Known) -> Result<Label> {
+    fn gap(&self, place: &Place, known: &KnownFile) -> Result<Label> {
         if known.identity.is_some() {
             return Ok(Label::default());
         }
@@ -291,13 +291,13 @@ impl Files {
     }
 
     /// A place as its label knows it: by its own name in the folder that its path leads to, and by what it is.
-    fn known(&self, place: &Place) -> Result<Known> {
+    fn known(&self, place: &Place) -> Result<KnownFile> {
         let path = match place.names.split_last() {
             Some((name, above)) => self.led(place, above)?.join(name),
             None => self.led(place, &[])?,
         };
         let found = self.dir(place)?.metadata(relative(place)).ok();
-        Ok(Known {
+        Ok(KnownFile {
             path,
             identity: found.map(|found| (found.dev(), found.ino())),
         })
@@ -321,7 +321,7 @@ impl Files {
     clippy::disallowed_methods,
     reason = "what a file is of which a person speaks; nothing is opened"
 )]
-pub(crate) fn named(path: &Path) -> Known {
+pub(crate) fn named(path: &Path) -> KnownFile {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let above = path.parent().and_then(|above| resolved(above).ok());
     let found = std::fs::metadata(&path)
@@ -331,7 +331,7 @@ pub(crate) fn named(path: &Path) -> Known {
         (Some(above), Some(name)) => above.join(name),
         (_, _) => path,
     };
-    Known {
+    KnownFile {
         path,
         identity: found.map(|found| (found.dev(), found.ino())),
     }

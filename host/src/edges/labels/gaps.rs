@@ -179,7 +179,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::edges::labels::Known;
+    use crate::edges::labels::KnownFile;
     use crate::words::label::{Sort, Source};
 
     const ROOT: &str = "/m";
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn a_person_is_shown_them_and_takes_them_for_their_own() {
         let labels = FileLabels::in_memory().unwrap();
-        let file = |path: &str, identity| Known {
+        let file = |path: &str, identity| KnownFile {
             path: path.into(),
             identity,
         };

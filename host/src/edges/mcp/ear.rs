@@ -17,7 +17,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::rules::server::Terms;
 use crate::rules::server::asked::Want;
 use crate::words::error::{Code, Error, Result as Answered};
@@ -43,7 +43,7 @@ pub(super) struct Ear(Arc<Heard>);
 
 struct Heard {
     server: String,
-    known: Known,
+    known: KnownSecrets,
     /// What it may ask for at all.
     may: ClientCapabilities,
     /// It says that it offers something else by now.
@@ -94,7 +94,7 @@ impl Drop for Listening {
 }
 
 impl Ear {
-    pub(super) fn new(terms: &Terms, known: &Known) -> Self {
+    pub(super) fn new(terms: &Terms, known: &KnownSecrets) -> Self {
         Self(Arc::new(Heard {
             server: terms.name.clone(),
             known: known.clone(),
@@ -342,7 +342,7 @@ pub(super) mod tests {
     type Heard = (String, Option<u8>);
 
     /// The ear of a server, which knows these secrets.
-    pub(in crate::edges::mcp) fn ear(known: &Known) -> Ear {
+    pub(in crate::edges::mcp) fn ear(known: &KnownSecrets) -> Ear {
         let terms = Terms {
             name: "mail".to_owned(),
             way: Way::Program(Program {
@@ -363,7 +363,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_server_that_is_faster_than_its_caller_is_heard() {
-        let ear = ear(&Known::default());
+        let ear = ear(&KnownSecrets::default());
         let token = |number: i64| ProgressToken(NumberOrString::Number(number));
         for number in 0..20 {
             ear.progress(&token(number), (1.0, Some(4.0)), "a quarter");

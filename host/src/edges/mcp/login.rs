@@ -15,7 +15,7 @@ use crate::edges::vault::{Secret, Vault};
 use crate::rules::fetch::Fetch;
 use crate::rules::grant::{Destination, FetchBounds, Grant};
 use crate::rules::json;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::rules::server::login::{
     Attempt, Challenge, Client, Issuer, Resource, Showing, Terms as Said, Token, address, again,
     base64url, comes_back, is_own, issuer_places, joined, names, registration, resource_places,
@@ -102,7 +102,7 @@ impl Begun {
 pub struct Logins {
     folder: StateFolder,
     vault: Vault,
-    known: Known,
+    known: KnownSecrets,
     egress: Egress,
     key: HostKey,
 }

@@ -1,7 +1,7 @@
 //! Pins: what a person has read of servers, in the user's own state folder, one file for each server.
 
 use crate::edges::state::StateFolder;
-use crate::rules::scrub::{Known, told};
+use crate::rules::scrub::{KnownSecrets, told};
 use crate::rules::server::Terms;
 use crate::rules::server::pin::Pin;
 use crate::words::error::{Error, Result};
@@ -34,7 +34,7 @@ impl Pins {
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub fn of(&self, terms: &Terms, known: &Known) -> Result<Option<Pin>> {
+    pub fn of(&self, terms: &Terms, known: &KnownSecrets) -> Result<Option<Pin>> {
         let Some(text) = self.0.read(&file(terms))? else {
             return Ok(None);
         };

@@ -227,11 +227,11 @@ fn no_message(line: &[u8], ear: &Ear) -> String {
 mod tests {
     use super::super::ear::tests::ear;
     use super::*;
-    use crate::rules::scrub::Known;
+    use crate::rules::scrub::KnownSecrets;
 
     #[test]
     fn what_is_no_message_is_cleaned_before_it_is_cut() {
-        let known = Known::default();
+        let known = KnownSecrets::default();
         known.learn(b"canary-7f3a9c-wired");
         let ear = ear(&known);
         for before in 60..160 {

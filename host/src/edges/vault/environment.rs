@@ -83,7 +83,7 @@ pub(super) fn only_read(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::scrub::Known;
+    use crate::rules::scrub::KnownSecrets;
 
     #[test]
     fn a_blank_at_either_end_is_of_no_secret() {
@@ -91,7 +91,7 @@ mod tests {
         for value in ["canary-7f3a9c", " canary-7f3a9c", "\tcanary-7f3a9c \r\n"] {
             let secret = Secret::unchecked(bare(value).unwrap());
             assert_eq!(secret.expose(), "canary-7f3a9c");
-            let known = Known::default();
+            let known = KnownSecrets::default();
             secret.teach(&known, "a").unwrap();
             assert!(known.finds_in(b"canary-7f3a9c"), "{value:?}");
         }

@@ -21,10 +21,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::{Secret, environment};
+use super::{Secret, check_room, environment};
 use crate::edges::state::{StateFolder, random};
 use crate::words::error::{Code, Error, Result};
-use crate::words::limits::SECRETS;
 use crate::words::lock::lock;
 
 const FILE: &str = "vault.json";
@@ -83,9 +82,7 @@ impl SealedFile {
 
     pub(super) fn store(&self, name: &str, value: &Secret) -> Result<()> {
         self.change(|stored, folder| {
-            if stored.secrets.len() >= SECRETS && !stored.secrets.contains_key(name) {
-                return Err(Error::too_many("the vault", SECRETS, SECRETS + 1));
-            }
+            check_room(stored.secrets.len(), !stored.secrets.contains_key(name))?;
             let key = self.key(folder, &stored.key)?;
             check_key(&key, name, stored)?;
             stored
@@ -124,6 +121,25 @@ impl SealedFile {
         };
         let key = self.key(&folder, &stored.key)?;
         unseal(&key, name, sealed).map(Some)
+    }
+
+    /// All of them, each with its value, or why it does not open. The file is read once, and so is its key.
+    pub(super) fn all(&self) -> Result<BTreeMap<String, Result<Secret>>> {
+        let folder = StateFolder::open(&self.folder)?;
+        // One that holds nothing may have no key, and needs none.
+        let stored = self.read(&folder)?;
+        let Some(stored) = stored.filter(|stored| !stored.secrets.is_empty()) else {
+            return Ok(BTreeMap::new());
+        };
+        let key = self.key(&folder, &stored.key);
+        let open = |(name, sealed): (String, Sealed)| {
+            let secret = match &key {
+                Ok(key) => unseal(key, &name, &sealed),
+                Err(error) => Err(error.with_words(str::to_owned, str::to_owned)),
+            };
+            (name, secret)
+        };
+        Ok(stored.secrets.into_iter().map(open).collect())
     }
 
     fn read(&self, folder: &StateFolder) -> Result<Option<Stored>> {
@@ -288,7 +304,9 @@ fn unseal(key: &Key, name: &str, sealed: &Sealed) -> Result<Secret> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Backend, Vault};
     use super::*;
+    use crate::rules::scrub::KnownSecrets;
 
     fn secret(value: &str) -> Secret {
         Secret::new(value.to_owned()).unwrap()
@@ -329,6 +347,45 @@ mod tests {
         state.write(KEY, &key).unwrap();
         assert_eq!(error("b").code(), Code::Denied);
         assert!(!file.names().unwrap().contains("b"));
+    }
+
+    #[test]
+    fn one_that_does_not_open_keeps_no_other_from_being_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let vault = Vault::new(Backend::File, &state);
+        let values = ["canary-7f3a9c", "canary-8e4b0d", "canary-9d5c1e"];
+        for (name, value) in ["a", "b", "c"].into_iter().zip(values) {
+            vault.store(name, &secret(value)).unwrap();
+        }
+        let kept = StateFolder::open(&state).unwrap();
+        let text = kept.read(FILE).unwrap().unwrap();
+        let mut stored: Stored = serde_json::from_slice(&text).unwrap();
+        stored.secrets.get_mut("b").unwrap().sealed = STANDARD.encode([0; 29]);
+        let text = serde_json::to_vec(&stored).unwrap();
+        kept.write(FILE, &text).unwrap();
+        let taught = || {
+            let known = KnownSecrets::default();
+            let error = vault.teach(&known).unwrap_err();
+            assert_eq!(error.code(), Code::Denied);
+            let found = values.map(|value| known.finds_in(value.as_bytes()));
+            (error.message().to_owned(), found)
+        };
+        let (message, found) = taught();
+        assert!(
+            message.contains("the secret `b` cannot be read"),
+            "{message}"
+        );
+        assert_eq!(found, [true, false, true]);
+        // Without a key that is one, each says so, and the first is told of.
+        kept.write(KEY, b"none").unwrap();
+        let (message, found) = taught();
+        assert!(
+            message.contains("the secret `a` cannot be read"),
+            "{message}"
+        );
+        assert!(message.contains("is no key"), "{message}");
+        assert_eq!(found, [false; 3]);
     }
 
     #[test]

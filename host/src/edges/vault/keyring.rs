@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use keyring_core::{CredentialStore, Entry};
 
-use super::{Secret, desktop};
+use super::{Secret, check_room, desktop};
 use crate::edges::state::StateFolder;
 use crate::words::error::{Code, Error, Result};
-use crate::words::limits::SECRETS;
 
 /// Whose keyring it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +62,11 @@ impl Keyring {
     }
 
     pub(super) fn store(&self, name: &str, value: &Secret) -> Result<()> {
-        if self.names()?.len() >= SECRETS {
-            return Err(Error::too_many("the vault", SECRETS, SECRETS + 1));
-        }
         // Named first: a value that is kept under no name would be one that nobody recognises.
-        let new = self.change(|names| names.insert(name.to_owned()))?;
+        let new = self.change(|names| {
+            check_room(names.len(), !names.contains(name))?;
+            Ok(names.insert(name.to_owned()))
+        })?;
         let kept = match self.kind {
             Kind::Kernel => self
                 .entry(name)
@@ -75,7 +74,7 @@ impl Keyring {
             Kind::Desktop => desktop::store(name, value),
         };
         if kept.is_err() && new {
-            self.change(|names| names.remove(name))?;
+            self.change(|names| Ok(names.remove(name)))?;
         }
         kept
     }
@@ -85,7 +84,7 @@ impl Keyring {
             Kind::Kernel => kernel::remove(&self.entry(name)?)?,
             Kind::Desktop => desktop::clear(name)?,
         };
-        Ok(self.change(|names| names.remove(name))? || removed)
+        Ok(self.change(|names| Ok(names.remove(name)))? || removed)
     }
 
     pub(super) fn names(&self) -> Result<BTreeSet<String>> {
@@ -118,7 +117,7 @@ impl Keyring {
         Secret::new(text.to_owned()).map(Some)
     }
 
-    fn change(&self, change: impl FnOnce(&mut BTreeSet<String>) -> bool) -> Result<bool> {
+    fn change(&self, change: impl FnOnce(&mut BTreeSet<String>) -> Result<bool>) -> Result<bool> {
         let folder = StateFolder::open(&self.folder)?;
         let held = folder
             .hold(&format!("{}.lock", self.kind.word()))?
@@ -126,7 +125,7 @@ impl Keyring {
                 Error::new(Code::Busy, "another process is writing to the vault").retry(true)
             })?;
         let mut names = self.names()?;
-        let changed = change(&mut names);
+        let changed = change(&mut names)?;
         let text = serde_json::to_vec(&names)
             .map_err(|error| Error::bug("names cannot be written").because(error))?;
         let written = folder.write(&self.list(), &text);
@@ -205,6 +204,7 @@ mod tests {
     use keyring_core::mock;
 
     use super::*;
+    use crate::words::limits::SECRETS;
 
     const CANARY: &str = "canary-7f3a9c-ring";
 
@@ -270,6 +270,25 @@ mod tests {
         is_told(keyring.remove("a").unwrap_err());
         assert!(keyring.names().unwrap().contains("a"));
         assert_eq!(keyring.reveal("a").unwrap().unwrap().expose(), CANARY);
+    }
+
+    /// As the tokens of a login are, again and again.
+    #[test]
+    fn a_secret_of_a_full_keyring_is_renewed_and_no_other_gets_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let keyring = keyring(&state);
+        let names: BTreeSet<String> = (0..SECRETS).map(|at| format!("a{at}")).collect();
+        let kept = StateFolder::open(&state).unwrap();
+        let text = serde_json::to_vec(&names).unwrap();
+        kept.write("keyring.json", &text).unwrap();
+        keyring.store("a7", &secret(CANARY)).unwrap();
+        assert_eq!(keyring.reveal("a7").unwrap().unwrap().expose(), CANARY);
+        let error = keyring.store("b", &secret(CANARY)).unwrap_err();
+        assert_eq!(error.code(), Code::TooBig);
+        assert!(keyring.reveal("b").unwrap().is_none());
+        assert_eq!(keyring.names().unwrap(), names);
+        assert!(!kept.has("keyring.lock"));
     }
 
     #[test]

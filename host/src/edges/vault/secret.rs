@@ -5,7 +5,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::rules::secret::check_value;
 use crate::rules::server::login::{is_random, names};
 use crate::words::error::{Error, Result};
@@ -40,25 +40,38 @@ impl Secret {
     ///
     /// # Errors
     /// Why it is not taken out of anything.
-    pub(crate) fn teach(&self, known: &Known, name: &str) -> Result<()> {
-        check_value(&self.0)?;
-        match names::is_secret(name) {
-            true if !is_random(&self.0) => {
-                return Err(Error::bad_input(
-                    "the secret is refused: it does not look random",
-                ));
-            }
-            true => known.learn_of(name, self.0.as_bytes()),
-            false => known.learn(self.0.as_bytes()),
-        }
+    pub(crate) fn teach(&self, known: &KnownSecrets, name: &str) -> Result<()> {
+        let (name, value) = self.lesson(name)?;
+        known.learn_of(name, value);
         Ok(())
     }
 
     /// The same of one that is about to be used, which was told before; where it was not, that was said then.
-    pub(crate) fn teach_again(&self, known: &Known, name: &str) {
-        if let Err(error) = self.teach(known, name) {
-            tracing::debug!(target: "lazaret::vault", "`{name}` is not taken out of anything: {error}");
+    pub(crate) fn teach_again(&self, known: &KnownSecrets, name: &str) {
+        if let Some((name, value)) = self.lesson_again(name) {
+            known.learn_of(name, value);
         }
+    }
+
+    /// What there is to tell, for whoever tells many at once: a name, if but two of its values are to be known, and the value.
+    pub(super) fn lesson<'a>(&'a self, name: &'a str) -> Result<(&'a str, &'a [u8])> {
+        check_value(&self.0)?;
+        match names::is_secret(name) {
+            true if !is_random(&self.0) => Err(Error::bad_input(
+                "the secret is refused: it does not look random",
+            )),
+            true => Ok((name, self.0.as_bytes())),
+            false => Ok(("", self.0.as_bytes())),
+        }
+    }
+
+    /// The same of one that was told before.
+    pub(super) fn lesson_again<'a>(&'a self, name: &'a str) -> Option<(&'a str, &'a [u8])> {
+        let lesson = self.lesson(name);
+        let lesson = lesson.inspect_err(|error| {
+            tracing::debug!(target: "lazaret::vault", "`{name}` is not taken out of anything: {error}");
+        });
+        lesson.ok()
     }
 }
 

@@ -14,6 +14,7 @@
 //! Whoever sees what becomes of a text that they wrote is told whether it holds a whole value, and no more: nothing here may
 //! depend on how much of a value a text has. That is why a value that can be guessed as a whole is no secret.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -35,7 +36,7 @@ use crate::words::lock::lock;
 
 /// Values that must not be seen. Cheap to clone; clones know the same.
 #[derive(Clone, Default)]
-pub struct Known(Arc<Shared>);
+pub struct KnownSecrets(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -101,7 +102,7 @@ const LAYERS: usize = 3;
 /// How many bytes one byte of a value may take in all these.
 const LONGER: usize = 16;
 
-impl Known {
+impl KnownSecrets {
     /// Remembers a value. An empty one is none.
     pub fn learn(&self, value: &[u8]) {
         self.learn_of("", value);
@@ -110,30 +111,23 @@ impl Known {
     /// Remembers the value that a name has now, and the one that it had before, since that may be on its way; no earlier
     /// one, so that whoever gives new ones does not make this grow. Those of the name `""` are all remembered.
     pub fn learn_of(&self, name: &str, value: &[u8]) {
+        self.learn_all([(name, value)]);
+    }
+
+    /// The same of many, each with its name, one after the other. The net, which takes a while for each value in it, is made
+    /// once, and not at all where nothing is new.
+    pub fn learn_all<'a>(&self, named: impl IntoIterator<Item = (&'a str, &'a [u8])>) {
         let _alone = lock(&self.0.learning);
         let net = self.net();
         let known = net.as_ref().map_or(&[][..], |net| &net.values);
-        let is_own = |known: &&Named| known.name == name;
-        let is_it = |known: &Named| known.name == name && known.value.as_slice() == value;
-        let last = known.iter().rfind(is_own);
-        let is_last = |known: &Named| last.is_some_and(|last| last.number == known.number);
-        let is_known = match name {
-            "" => known.iter().any(is_it),
-            _ => last.is_some_and(is_it),
-        };
-        if value.is_empty() || is_known {
-            return;
+        let mut values = Cow::Borrowed(known);
+        for (name, value) in named {
+            add(&mut values, name, value);
         }
-        let stays = |known: &&Named| name.is_empty() || known.name != name || is_last(known);
-        let mut values: Vec<Named> = known.iter().filter(stays).cloned().collect();
-        let numbers = known.iter().map(|known| known.number);
-        values.push(Named {
-            number: numbers.max().map_or(0, |number| number + 1),
-            name: name.to_owned(),
-            value: Zeroizing::new(value.to_vec()),
-        });
-        let net = Net::new(values).map(Arc::new);
-        *lock(&self.0.net) = net;
+        if let Cow::Owned(values) = values {
+            let net = Net::new(values).map(Arc::new);
+            *lock(&self.0.net) = net;
+        }
     }
 
     /// Whether there is none.
@@ -399,11 +393,37 @@ impl Net {
     }
 }
 
-impl std::fmt::Debug for Known {
+impl std::fmt::Debug for KnownSecrets {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let count = self.net().map_or(0, |net| net.values.len());
         write!(out, "{count} known secrets")
     }
+}
+
+/// Adds a value to those that are known, unless it is one of them.
+fn add(values: &mut Cow<'_, [Named]>, name: &str, value: &[u8]) {
+    let is_own = |known: &&Named| known.name == name;
+    let is_it = |known: &Named| known.name == name && known.value.as_slice() == value;
+    let last = values.iter().rfind(is_own);
+    let is_known = match name {
+        "" => values.iter().any(is_it),
+        _ => last.is_some_and(is_it),
+    };
+    if value.is_empty() || is_known {
+        return;
+    }
+    let last = last.map(|last| last.number);
+    let is_last = |known: &Named| last == Some(known.number);
+    let stays = |known: &Named| name.is_empty() || known.name != name || is_last(known);
+    let numbers = values.iter().map(|known| known.number);
+    let number = numbers.max().map_or(0, |number| number + 1);
+    let values = values.to_mut();
+    values.retain(stays);
+    values.push(Named {
+        number,
+        name: name.to_owned(),
+        value: Zeroizing::new(value.to_vec()),
+    });
 }
 
 /// Parts count that stand beside the values that stand there: each of those has all of them in it.

@@ -277,13 +277,13 @@ mod tests {
 
     use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-    use super::super::{Known, REDACTED, Scrub, Trickle};
+    use super::super::{KnownSecrets, REDACTED, Scrub, Trickle};
     use super::*;
 
     const VALUE: &str = "canary-7f3a9c-packed";
 
-    fn known() -> Known {
-        let known = Known::default();
+    fn known() -> KnownSecrets {
+        let known = KnownSecrets::default();
         known.learn(VALUE.as_bytes());
         known
     }

@@ -228,13 +228,13 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
 
-    use super::super::{Known, REDACTED};
+    use super::super::{KnownSecrets, REDACTED};
     use super::STEP;
 
     const VALUE: &str = "ghp_x7Kq29LmTb4ZrW8sVn3cQ5dY";
 
-    fn known(values: &[&str]) -> Known {
-        let known = Known::default();
+    fn known(values: &[&str]) -> KnownSecrets {
+        let known = KnownSecrets::default();
         values
             .iter()
             .for_each(|value| known.learn(value.as_bytes()));

@@ -4,13 +4,13 @@
 //! text: it stays the same when a secret is renewed that a server repeats, and nobody can try values against it. Names of
 //! tools stay: a server's tool whose name holds a secret is left out ([`definition`](crate::rules::server::definition)).
 
-use super::Known;
+use super::KnownSecrets;
 use crate::rules::manifest::{Declared, Manifest};
 use crate::rules::server::definition::Definition;
 
 /// Cleans what a component says of itself. It was checked before, and stays what it is: schemas keep their shape, but for one
 /// over which a secret is spread, which goes.
-pub fn clean_manifest(manifest: &mut Manifest, known: &Known) {
+pub fn clean_manifest(manifest: &mut Manifest, known: &KnownSecrets) {
     if known.is_empty() {
         return;
     }
@@ -21,7 +21,7 @@ pub fn clean_manifest(manifest: &mut Manifest, known: &Known) {
     }
 }
 
-fn clean_declared(tool: &mut Declared, known: &Known) {
+fn clean_declared(tool: &mut Declared, known: &KnownSecrets) {
     clean_text(&mut tool.description, known);
     clean_text(&mut tool.conduct.deprecated, known);
     known.clean_value(&mut tool.input);
@@ -36,7 +36,7 @@ fn clean_declared(tool: &mut Declared, known: &Known) {
 }
 
 /// Cleans what a server said of a tool; whether there was anything to clean.
-pub fn clean_definition(tool: &mut Definition, known: &Known) -> bool {
+pub fn clean_definition(tool: &mut Definition, known: &KnownSecrets) -> bool {
     let was = tool.clone();
     clean_text(&mut tool.description, known);
     known.clean_value(&mut tool.input);
@@ -47,7 +47,7 @@ pub fn clean_definition(tool: &mut Definition, known: &Known) -> bool {
     *tool != was
 }
 
-fn clean_text(text: &mut String, known: &Known) {
+fn clean_text(text: &mut String, known: &KnownSecrets) {
     if let Some(clean) = known.clean(text) {
         *text = clean;
     }
@@ -62,8 +62,8 @@ mod tests {
 
     const SECRET: &str = "canary-7f3a9c-told";
 
-    fn known() -> Known {
-        let known = Known::default();
+    fn known() -> KnownSecrets {
+        let known = KnownSecrets::default();
         known.learn(SECRET.as_bytes());
         known
     }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_tool_stays_what_it_was_when_a_secret_is_renewed() {
         let said = |secret: &str| {
-            let known = Known::default();
+            let known = KnownSecrets::default();
             known.learn(secret.as_bytes());
             let schema = json!({"type": "object", "properties": {"q": {"description": secret}}});
             let mut tools = json!([

@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::known::Together;
 use super::packed;
-use super::{Known, REDACTED, Scrub};
+use super::{KnownSecrets, REDACTED, Scrub};
 use crate::words::limits::scrubbing::{SCRUB_HELD_BYTES, SCRUB_PROVED_BYTES};
 
 /// Cleans a text that comes in pieces. Its last words are held back until it ends.
@@ -86,7 +86,7 @@ impl<'a> Trickle<'a> {
 /// Cleans bytes that come in pieces of the secrets that are known.
 #[derive(Debug)]
 pub struct ByteTrickle {
-    known: Known,
+    known: KnownSecrets,
     held: Vec<u8>,
     together: Together,
     /// Whether enough has come to know what it is.
@@ -101,7 +101,7 @@ const MAGIC_BYTES: usize = 4;
 impl ByteTrickle {
     /// Of nothing yet.
     #[must_use]
-    pub fn new(known: &Known) -> Self {
+    pub fn new(known: &KnownSecrets) -> Self {
         Self {
             known: known.clone(),
             held: Vec::new(),

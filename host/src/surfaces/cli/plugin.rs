@@ -16,7 +16,7 @@ use crate::guests::plugin::{Plugin as Looked, PluginBytes};
 use crate::guests::station::Quarantine;
 use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
-use crate::rules::scrub::{Known, told};
+use crate::rules::scrub::{KnownSecrets, told};
 use crate::runs::host::Host;
 use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
 use crate::words::clock::Clock;
@@ -217,7 +217,7 @@ async fn look(scene: &Scene, quarantine: &Quarantine, given: &Path) -> Result<Lo
 /// a secret: it has been given none.
 async fn look_to_show(scene: &Scene, quarantine: &Quarantine, given: &Path) -> Result<Looked> {
     let mut looked = look(scene, quarantine, given).await?;
-    let known = Known::default();
+    let known = KnownSecrets::default();
     let taught = scene
         .read_config()
         .and_then(|config| config.setup.vault.teach(&known));

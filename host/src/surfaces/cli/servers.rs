@@ -7,7 +7,7 @@ use crate::edges::egress::Egress;
 use crate::edges::mcp::pins::Pins;
 use crate::edges::mcp::{Around, Server, parts};
 use crate::edges::state::StateFolder;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::KnownSecrets;
 use crate::rules::server::changed::{Part, between};
 use crate::rules::server::definition::{Definition, Listed};
 use crate::rules::server::pin::{Difference, Parts, Pin, changed, digests};
@@ -91,7 +91,7 @@ impl Servers {
             Self::Logout { server } => login::log_out(scene, &setup, named(&setup, &server)?),
             Self::Forget { server } => {
                 let terms = named(&setup, &server)?;
-                let was = pins.of(terms, &Known::default())?.is_some();
+                let was = pins.of(terms, &KnownSecrets::default())?.is_some();
                 pins.forget(terms)?;
                 if scene.json {
                     print::value(
@@ -131,7 +131,7 @@ fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
     let mut all = Vec::new();
     for terms in &setup.servers {
         // Nothing is shown of it but numbers, for which no vault is opened.
-        let pin = pins.of(terms, &Known::default())?;
+        let pin = pins.of(terms, &KnownSecrets::default())?;
         let tools = pin.as_ref().map(|pin| pin.tools.len());
         let offers = pin.as_ref().map(|pin| offered(terms, &pin.tools));
         all.push(json!({
@@ -185,7 +185,7 @@ fn kind(terms: &Terms) -> &'static str {
 
 /// What a server is started and asked with.
 pub(super) fn around(setup: &Setup) -> Result<Around> {
-    let known = Known::default();
+    let known = KnownSecrets::default();
     setup.vault.teach(&known)?;
     let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
     served::around(&setup.places, (&setup.vault, &known), &egress)

@@ -4,6 +4,8 @@
 use lazaret_sdk::fetch::Request;
 use lazaret_sdk::prelude::*;
 
+use crate::memory;
+
 /// A request.
 #[value]
 pub struct Sending {
@@ -50,14 +52,19 @@ fn send(sending: &Sending) -> Vec<String> {
     }
 }
 
+/// What came back of each, one after the other.
+fn each(requests: &[Sending]) -> Vec<String> {
+    let said = |sending: &Sending| format!("{} -> {}", sending.url, send(sending).join(" | "));
+    requests.iter().map(said).collect()
+}
+
 /// Sends requests, one after the other, and says what came back.
 #[tool(effect = "read-only", risk = "network_read", secrets = ["canary", "field", "gone"])]
 pub fn send_each(
     /// What is sent.
     requests: Vec<Sending>,
 ) -> Vec<String> {
-    let said = |sending: &Sending| format!("{} -> {}", sending.url, send(sending).join(" | "));
-    requests.iter().map(said).collect()
+    each(&requests)
 }
 
 /// The same from a tool that declares no secret.
@@ -66,8 +73,7 @@ pub fn send_undeclared(
     /// What is sent.
     requests: Vec<Sending>,
 ) -> Vec<String> {
-    let said = |sending: &Sending| format!("{} -> {}", sending.url, send(sending).join(" | "));
-    requests.iter().map(said).collect()
+    each(&requests)
 }
 
 /// Sends requests, and looks in all of its own memory for a secret, where its two halves would stand one behind the other;
@@ -86,34 +92,12 @@ pub fn remember(
     let line = format!(
         "it came back {}, own in memory {}, secret in memory {}",
         said.iter().any(|text| text.contains("[REDACTED]")),
-        is_in_memory(&own),
-        is_in_memory(&secret)
+        memory::stands_in(memory::all(), &own),
+        memory::stands_in(memory::all(), &secret)
     );
     // Until here, nothing of what was looked for is given back.
     std::hint::black_box((said, together));
     line
-}
-
-/// Whether two halves stand somewhere in memory, one behind the other.
-fn is_in_memory(halves: &[String]) -> bool {
-    let [first, second] = halves else {
-        return true;
-    };
-    memory()
-        .windows(first.len() + second.len())
-        .any(|window| window.starts_with(first.as_bytes()) && window.ends_with(second.as_bytes()))
-}
-
-/// All memory that there is, but for its first byte.
-fn memory() -> &'static [u8] {
-    #[cfg(target_arch = "wasm32")]
-    // SAFETY: whatever lies in a linear memory may be read as bytes, and nothing runs beside this.
-    return unsafe {
-        let bytes = core::arch::wasm32::memory_size(0) * 65_536;
-        std::slice::from_raw_parts(std::ptr::without_provenance(1), bytes - 1)
-    };
-    #[cfg(not(target_arch = "wasm32"))]
-    &[]
 }
 
 /// Says that it files something, and sends a file of its mount: the one that it was told of, or one that nobody spoke of.

@@ -8,6 +8,8 @@ mod burns;
 mod classes;
 mod floods;
 mod leaks;
+#[path = "../../memory.rs"]
+mod memory;
 mod wasi;
 
 use lazaret_sdk::prelude::*;

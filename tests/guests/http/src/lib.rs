@@ -1,5 +1,8 @@
 //! A guest that sends through `wasi:http` alone, as a component does that was written for any other host.
 
+#[path = "../../memory.rs"]
+mod memory;
+
 use lazaret_sdk::prelude::*;
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
@@ -302,36 +305,16 @@ fn spy(
     let headers = answer.headers().entries();
     let body = answer.consume().expect("the body is taken once");
     let (bytes, broken) = read(&body);
-    let said_so = headers.iter().any(|(_, value)| stands_in(value, &halves));
+    let said_so = headers
+        .iter()
+        .any(|(_, value)| memory::stands_in(value, &halves));
     let came = String::from_utf8_lossy(&bytes).contains("x-key");
     Ok(format!(
         "header {came}, whole {}, in the answer {}, in memory {}",
         broken.is_none(),
-        said_so || stands_in(&bytes, &halves),
-        stands_in(memory(), &halves)
+        said_so || memory::stands_in(&bytes, &halves),
+        memory::stands_in(memory::all(), &halves)
     ))
-}
-
-/// Whether two halves stand in it, one behind the other. Never put together, they stand nowhere else so.
-fn stands_in(bytes: &[u8], halves: &[String]) -> bool {
-    let [first, second] = halves else {
-        return true;
-    };
-    bytes
-        .windows(first.len() + second.len())
-        .any(|window| window.starts_with(first.as_bytes()) && window.ends_with(second.as_bytes()))
-}
-
-/// All memory that there is, but for its first byte.
-fn memory() -> &'static [u8] {
-    #[cfg(target_arch = "wasm32")]
-    // SAFETY: whatever lies in a linear memory may be read as bytes, and nothing runs beside this.
-    return unsafe {
-        let bytes = core::arch::wasm32::memory_size(0) * 65_536;
-        std::slice::from_raw_parts(std::ptr::without_provenance(1), bytes - 1)
-    };
-    #[cfg(not(target_arch = "wasm32"))]
-    &[]
 }
 
 plugin! {

@@ -12,8 +12,8 @@ use crate::words::limits::scrubbing::SCRUB_HELD_BYTES;
 
 const VALUE: &str = "ghp_Zq9/+\"K~é4x?w>7";
 
-fn known() -> Known {
-    let known = Known::default();
+fn known() -> KnownSecrets {
+    let known = KnownSecrets::default();
     known.learn(VALUE.as_bytes());
     known
 }
@@ -37,6 +37,32 @@ fn a_name_has_the_value_of_now_and_the_one_before() {
     known.learn_of("a", b"value-of-a-100");
     assert!(finds("value-of-a-100") && finds("value-of-a-098"));
     assert!(!finds("value-of-a-099"));
+}
+
+/// As one after the other, but that what they are caught with is made when all are there.
+#[test]
+fn many_are_learned_at_once() {
+    let known = KnownSecrets::default();
+    let all = [
+        ("a", "value-of-a-001"),
+        ("b", "other-value-12"),
+        ("a", "value-of-a-002"),
+        ("", "value-of-none-7"),
+        ("a", "value-of-a-003"),
+        ("b", "other-value-12"),
+        ("", ""),
+    ];
+    let named = || all.iter().map(|(name, value)| (*name, value.as_bytes()));
+    known.learn_all(named().inspect(|_| assert!(known.is_empty())));
+    let finds = |text: &str| known.finds_in(text.as_bytes());
+    assert!(finds("other-value-12") && finds("value-of-none-7"));
+    assert!(finds("value-of-a-003") && finds("value-of-a-002"));
+    assert!(!finds("value-of-a-001"));
+    assert_eq!(format!("{known:?}"), "4 known secrets");
+    // Where nothing is new, nothing is made.
+    let net = known.net().unwrap();
+    known.learn_all(named().skip(3));
+    assert!(Arc::ptr_eq(&net, &known.net().unwrap()));
 }
 
 /// Every spelling of a value that somebody might try.
@@ -114,7 +140,7 @@ fn spellings(value: &str) -> Vec<String> {
 /// A form says a blank with a sign that is one of its own elsewhere.
 #[test]
 fn a_value_with_blanks_is_found_as_a_form_has_it() {
-    let known = Known::default();
+    let known = KnownSecrets::default();
     known.learn(b"correct horse+ battery=staple");
     let form: String =
         url::form_urlencoded::byte_serialize(b"correct horse+ battery=staple").collect();
@@ -130,7 +156,7 @@ fn a_value_is_found_in_small_letters() {
     let known = known();
     assert_eq!(known.clean(&VALUE.to_ascii_lowercase()).unwrap(), REDACTED);
     assert_eq!(known.clean(&VALUE.to_ascii_uppercase()), None);
-    let known = Known::default();
+    let known = KnownSecrets::default();
     known.learn(b"Canary-7F3a9c.Hosted");
     let url = url::Url::parse("https://Canary-7F3a9c.Hosted.example.com/").unwrap();
     assert!(known.finds_in(url.as_str().as_bytes()));
@@ -198,12 +224,12 @@ fn every_spelling_is_found_and_nothing_else_is_touched() {
     ] {
         assert_eq!(known.clean(other), None, "{other}");
     }
-    assert_eq!(Known::default().clean(VALUE), None);
+    assert_eq!(KnownSecrets::default().clean(VALUE), None);
 }
 
 #[test]
 fn overlapping_secrets_leave_nothing_between_them() {
-    let known = Known::default();
+    let known = KnownSecrets::default();
     known.learn(b"first-and-second");
     known.learn(b"second-and-third");
     known.learn(b"first-and-second");
@@ -265,7 +291,7 @@ fn a_secret_in_pieces_is_cleaned_before_it_is_shown() {
 
 #[test]
 fn a_secret_of_several_words_is_cleaned_before_it_is_shown() {
-    let scrub = Scrub::new(Vec::new(), Known::default());
+    let scrub = Scrub::new(Vec::new(), KnownSecrets::default());
     scrub.known().learn(b"correct horse battery 7 staple");
     scrub.known().learn(b"one-word-alone-19");
     let text =
@@ -276,7 +302,7 @@ fn a_secret_of_several_words_is_cleaned_before_it_is_shown() {
 }
 
 /// How `text` comes out that comes in pieces of such a size, in pieces; each is followed by a pause, or none is.
-fn passed_on(known: &Known, text: &[u8], (size, pauses): (usize, bool)) -> Vec<Bytes> {
+fn passed_on(known: &KnownSecrets, text: &[u8], (size, pauses): (usize, bool)) -> Vec<Bytes> {
     let mut trickle = ByteTrickle::new(known);
     let mut shown = Vec::new();
     for piece in text.chunks(size) {
@@ -330,7 +356,7 @@ fn whoever_waits_for_lines_has_them_when_no_more_comes() {
 #[test]
 fn where_pieces_end_depends_on_no_secret() {
     let value = "ghp_x7Kq29LmTb4ZrW8sVn3cQ5dY";
-    let (known, other) = (Known::default(), Known::default());
+    let (known, other) = (KnownSecrets::default(), KnownSecrets::default());
     known.learn(value.as_bytes());
     other.learn(b"nothing_that_stands_there_9x");
     let guesses: Vec<&str> = (1..value.len()).map(|end| &value[..end]).collect();
@@ -368,7 +394,7 @@ fn what_drips_is_looked_at_in_proportion() {
 #[test]
 fn nothing_comes_once_a_value_is_spread_over_what_came() {
     let value = "ghp_x7Kq29LmTb4ZrW8sVn3cQ5dY";
-    let known = Known::default();
+    let known = KnownSecrets::default();
     known.learn(value.as_bytes());
     let (first, second) = value.split_at(14);
     let filler = "and so on, ".repeat(SCRUB_HELD_BYTES / 2);
@@ -475,7 +501,7 @@ fn what_is_packed_across_pieces_is_found() {
 
 #[test]
 fn where_nothing_is_known_pieces_pass_as_they_are() {
-    let mut trickle = ByteTrickle::new(&Known::default());
+    let mut trickle = ByteTrickle::new(&KnownSecrets::default());
     for piece in ["\u{1f}\u{8b}", "c", "%4"] {
         assert_eq!(trickle.add(Bytes::from(piece)), piece);
     }
@@ -495,7 +521,7 @@ fn a_large_text_of_escapes_takes_little_time_and_memory() {
 /// Its service reads it in either case, with or without what stands between.
 #[test]
 fn a_key_in_hex_is_found_however_it_is_written() {
-    let known = Known::default();
+    let known = KnownSecrets::default();
     known.learn(b"9f86d081-884c7d65-9a2feaa0c55ad015");
     for text in [
         "9F86D081884C7D659A2FEAA0C55AD015",
