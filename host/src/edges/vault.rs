@@ -155,14 +155,17 @@ impl Vault {
     ///
     /// # Errors
     /// `Denied`, in the same words for a secret that is unknown and one that cannot be had; a hint says
-    /// to whoever may know what is the matter.
+    /// to whoever may know what is the matter. `BadInput` where one of the host's own is in no variable.
     pub(crate) fn reveal(&self, name: &str) -> Result<Secret> {
         let missing = || Error::new(Code::Denied, no_such_secret(name));
         if let Some(variable) = self.variables.get(name) {
             return environment::secret(variable)
                 .map(Secret::unchecked)
                 .ok_or_else(|| {
-                    missing().hint(format!("set the environment variable `{variable}`"))
+                    // It is the host's own: nobody learns from this which secrets there are.
+                    let what = format!("the variable `{variable}`, which has the key, is not set");
+                    Error::bad_input(what)
+                        .hint(format!("set the environment variable `{variable}`"))
                 });
         }
         match self.kept(name) {

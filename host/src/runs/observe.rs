@@ -12,7 +12,7 @@ use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::label::Label;
 use crate::words::message::Observation;
@@ -187,7 +187,11 @@ fn failure(error: &Error) -> String {
         .iter()
         .find(|hint| hint.starts_with("did you mean"));
     // What was meant says it better.
-    let advice = near.map_or(recovery(error.code()), String::as_str);
+    let code = match error.is_in_doubt() {
+        true => Code::InDoubt,
+        false => error.code(),
+    };
+    let advice = near.map_or(recovery(code), String::as_str);
     text.push_str(&format!("\n{advice}"));
     text
 }
