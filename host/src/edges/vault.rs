@@ -293,3 +293,19 @@ pub fn check_name(name: &str) -> Result<()> {
 fn nowhere() -> Error {
     Error::bug("this host has no vault")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_whose_variable_is_not_set_is_missed_by_the_name_of_that() {
+        let vault = Vault::default().with_variable("models.m", "LAZARET_TEST_NOBODY_SETS_THIS");
+        let error = vault.reveal("models.m").err().expect("nobody sets it");
+        assert_eq!(error.code(), Code::BadInput);
+        let says = "the variable `LAZARET_TEST_NOBODY_SETS_THIS`, which has the key, is not set";
+        assert_eq!(error.message(), says);
+        let other = vault.reveal("other").err().expect("there is none");
+        assert_eq!(other.code(), Code::Denied);
+    }
+}

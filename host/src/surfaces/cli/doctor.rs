@@ -397,12 +397,12 @@ mod tests {
 
     #[test]
     fn what_is_written_to_see_whether_it_can_be_is_gone() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = StateFolder::open(&folder.path().join("own")).unwrap();
+        let around = tempfile::tempdir().unwrap();
+        let folder = StateFolder::open(&around.path().join("own")).unwrap();
         probe(&folder).unwrap();
         assert_eq!(folder.names().unwrap(), Vec::<String>::new());
         // Where it cannot be written, that is found.
-        std::fs::remove_dir(folder.path()).unwrap();
+        drop(around);
         let error = probe(&folder).unwrap_err();
         assert!(error.message().contains("cannot be written"), "{error}");
         assert!(error.hints().iter().any(|hint| hint == JOURNAL_ELSEWHERE));
