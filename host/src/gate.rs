@@ -186,12 +186,15 @@ impl Gate {
         F: FnOnce(Permit<E>) -> Fut,
         Fut: Future<Output = Performed<T>>,
     {
+        // What the host itself asks a model is asked again after a crash.
+        let once = effect.durability() == Durability::Synced && caller.origin != Origin::Host;
         let permit = self.judge(caller, effect).await?;
         let seq = permit.seq;
         let mut open = Open {
             gate: self,
             caller,
             of: Some(seq),
+            once,
         };
         let performed = perform(permit).await;
         open.of = None;
@@ -341,8 +344,7 @@ impl Gate {
     /// # Errors
     /// The journal's own failure.
     pub(crate) fn in_doubt(&self, caller: &Caller, of: Seq) -> Result<u64> {
-        let error = Error::new(Code::InDoubt, "the run ended before this did");
-        self.record_failed(caller, of, &error)
+        self.record_failed(caller, of, &unseen().in_doubt("it"))
     }
 
     fn record(&self, caller: &Caller, mut wished: Wished) -> Result<Stamp> {
@@ -578,14 +580,24 @@ struct Open<'a> {
     gate: &'a Gate,
     caller: &'a Caller,
     of: Option<Seq>,
+    /// Whether it must not happen twice.
+    once: bool,
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         let Some(of) = self.of else { return };
         // The record is lost only with the journal, and then nothing more happens anyway.
-        let _ = self.gate.in_doubt(self.caller, of);
+        let _ = match self.once {
+            true => self.gate.in_doubt(self.caller, of),
+            false => self.gate.record_failed(self.caller, of, &unseen()),
+        };
     }
+}
+
+/// Nobody saw how it ended.
+fn unseen() -> Error {
+    Error::new(Code::InDoubt, "the run ended before this did")
 }
 
 /// The end of something that failed.

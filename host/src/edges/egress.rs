@@ -27,6 +27,7 @@ use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
 use crate::rules::fetch::reason::Reason;
 use crate::rules::scrub::KnownSecrets;
+use crate::rules::{Durability, Effect};
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Spent};
@@ -104,11 +105,14 @@ impl Egress {
         }
         let label = Label::of(source_of(&permit));
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
+        let once = must_not_happen_twice(&permit);
+        let mut is_out = false;
         let exchange = async {
-            let opened = self.begin(permit).await?;
+            let opened = self.begin(permit, &mut is_out).await?;
             Ok(self.filling.redact(read_answer(opened).await?))
         };
         let result = within(limit, exchange).await;
+        let result = result.map_err(|error| unanswered(error, once && is_out));
         let bytes = result.as_ref().map_or(0, |answer| answer.body.len());
         Performed {
             content: Content::Size { bytes },
@@ -116,7 +120,8 @@ impl Egress {
         }
     }
 
-    async fn begin(&self, permit: Permit<Fetch>) -> Result<Opened> {
+    /// Sends it; `is_out` says from then on that it may have arrived, whatever becomes of the answer.
+    async fn begin(&self, permit: Permit<Fetch>, is_out: &mut bool) -> Result<Opened> {
         let (fetch, reach) = permit.redeem();
         self.rates.take(&reach)?;
         let client = self.client(reach.private)?;
@@ -127,7 +132,11 @@ impl Egress {
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        let response = request.send().await.map_err(|error| explain(&error))?;
+        *is_out = true;
+        let response = request.send().await.map_err(|error| {
+            *is_out = !error.is_connect() && !error.is_builder();
+            explain(&error)
+        })?;
         check_headers(&response)?;
         Ok(Opened {
             response,
@@ -147,6 +156,20 @@ struct Opened {
     response: Response,
     /// Most bytes of its body.
     answer_bytes: usize,
+}
+
+/// Whether the request does something that must not happen twice.
+fn must_not_happen_twice(permit: &Permit<Fetch>) -> bool {
+    permit.effect().durability() == Durability::Synced
+}
+
+/// Why no answer has come. Nobody knows whether a request that was out, and must not happen twice, has done what it was
+/// for: no more than of one whose process ended.
+fn unanswered(error: Error, is_open: bool) -> Error {
+    if is_open && matches!(error.code(), Code::TooSlow | Code::FetchFailed) {
+        return error.in_doubt("it");
+    }
+    error
 }
 
 fn source_of(permit: &Permit<Fetch>) -> crate::words::label::Source {

@@ -156,14 +156,18 @@ impl Vault {
     ///
     /// # Errors
     /// `Denied`, in the same words for a secret that is unknown and one that cannot be had; a hint says what is the matter.
-    /// None names another secret, since a model may be the one that reads them.
+    /// None names another secret, since a model may be the one that reads them. `BadInput` where one of the host's own is in
+    /// no variable.
     pub(crate) fn reveal(&self, name: &str) -> Result<Secret> {
         let missing = || Error::new(Code::Denied, no_such_secret(name));
         if let Some(variable) = self.variables.get(name) {
             return environment::secret(variable)
                 .map(Secret::unchecked)
                 .ok_or_else(|| {
-                    missing().hint(format!("set the environment variable `{variable}`"))
+                    // It is the host's own: nobody learns from this which secrets there are.
+                    let what = format!("the variable `{variable}`, which has the key, is not set");
+                    Error::bad_input(what)
+                        .hint(format!("set the environment variable `{variable}`"))
                 });
         }
         match self.kept(name) {
@@ -317,4 +321,20 @@ fn check_room(count: usize, is_new: bool) -> Result<()> {
 
 fn nowhere() -> Error {
     Error::bug("this host has no vault")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_whose_variable_is_not_set_is_missed_by_the_name_of_that() {
+        let vault = Vault::default().with_variable("models.m", "LAZARET_TEST_NOBODY_SETS_THIS");
+        let error = vault.reveal("models.m").err().expect("nobody sets it");
+        assert_eq!(error.code(), Code::BadInput);
+        let says = "the variable `LAZARET_TEST_NOBODY_SETS_THIS`, which has the key, is not set";
+        assert_eq!(error.message(), says);
+        let other = vault.reveal("other").err().expect("there is none");
+        assert_eq!(other.code(), Code::Denied);
+    }
 }

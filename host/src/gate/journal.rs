@@ -618,12 +618,12 @@ impl Drop for Inner {
 /// Whether nothing says that the run has ended.
 ///
 /// # Errors
-/// `BadInput` where something does.
+/// `Conflict` where something does.
 pub fn check_open(run: &RunId, records: &[Record]) -> Result<()> {
     let stopped = |record: &Record| matches!(record.event, Event::Stopped(_));
     if records.iter().any(stopped) {
-        return Err(Error::bad_input(format!("the run `{run}` has ended"))
-            .hint(format!("lazaret runs show {run}")));
+        let what = format!("the run `{run}` has ended");
+        return Err(Error::new(Code::Conflict, what).hint(format!("lazaret runs show {run}")));
     }
     Ok(())
 }

@@ -566,9 +566,8 @@ impl Catalog {
     /// Whether a call of the tool of that name may be made again when its end is not known.
     #[must_use]
     pub fn is_repeatable(&self, name: &str) -> bool {
-        self.resolve(name, &[]).is_ok_and(|tool| {
-            tool.declared.effect.leaves_no_trace() || tool.declared.conduct.idempotent
-        })
+        self.resolve(name, &[])
+            .is_ok_and(|tool| tool.declared.is_repeatable())
     }
 
     /// The tools whose own words a refusal may hold: that of the name, or those with names near to it.

@@ -584,11 +584,15 @@ async fn visit(permitted: Permitted<'_>, (call, within): (&Call, Within)) -> Res
     let inner = inside(caller, call, (seq, within), station.gate.policy());
     let ending = run(permitted, inner, linked, call.args.text()).await?;
     let refused = ending.trail.refused.clone();
-    let said = ending.said;
+    // What it asked for last may have happened, and it gave up not knowing.
+    let unknown = refused.as_ref().is_some_and(|refused| refused.in_doubt);
+    let (is_cut_off, result) = match ending.said {
+        Ok(said) => (false, read_outcome((station, tool), said, refused)),
+        Err(error) => (late::is_cut_off(&error), Err(late::told(error, &deadline))),
+    };
+    let policy = station.gate.policy();
     Ok(Done {
-        result: said
-            .map_err(|error| late::told(error, &deadline))
-            .and_then(|said| read_outcome((station, tool), said, refused)),
+        result: result.map_err(|error| late::doubted(error, (call, policy), unknown || is_cut_off)),
         telling: Telling::Whole,
         trail: ending.trail,
         remade: None,

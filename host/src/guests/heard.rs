@@ -23,8 +23,15 @@ struct Inner {
     effects: u32,
 }
 
-/// A request that was refused: code, and advice for whoever may act on it.
-pub(super) type Refused = (Code, Vec<String>);
+/// A request that was refused.
+#[derive(Clone, Debug)]
+pub(super) struct Refused {
+    pub(super) code: Code,
+    /// Advice for whoever may act on it.
+    pub(super) hints: Vec<String>,
+    /// Whether nobody knows if it has happened, though it must not happen twice.
+    pub(super) in_doubt: bool,
+}
 
 impl Heard {
     /// Of a guest whose tool says that what it returns is secret, with that source, or says no such thing.
@@ -73,7 +80,11 @@ impl Heard {
 
     /// Its last request was refused: a guest that then gives up failed for that reason.
     pub(super) fn refused(&self, error: &Error) {
-        lock(&self.0).refused = Some((error.code(), error.hints().to_vec()));
+        lock(&self.0).refused = Some(Refused {
+            code: error.code(),
+            hints: error.hints().to_vec(),
+            in_doubt: error.is_in_doubt(),
+        });
     }
 
     /// Why its last request was refused, if it was.

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Event, Record};
 use crate::words::id::{Digest, RunId};
 use crate::words::inert::inert_json;
@@ -124,7 +124,7 @@ fn parts<'a>(run: &'a RunId, chain: &'a Digest) -> [&'a [u8]; 2] {
 /// what was imported from then on, beside all that they carried.
 ///
 /// # Errors
-/// `BadInput` for what is no exported run, `Corrupt` for one that was changed or cut short, `TooBig`.
+/// `BadInput` for what is no exported run, or one that was changed or cut short, `TooBig`.
 pub fn read(bytes: &[u8], key: &HostKey) -> Result<Exported> {
     if bytes.len() > EXPORT_BYTES {
         return Err(Error::too_big(
@@ -247,12 +247,10 @@ fn foreign(why: &str) -> Error {
         .hint("`lazaret runs export RUN --output FILE` writes one")
 }
 
+/// Whoever brings it can bring another.
 fn changed(why: &str) -> Error {
-    Error::new(
-        Code::Corrupt,
-        format!("the exported run was changed: {why}"),
-    )
-    .hint("nothing of it was taken in; export it anew")
+    Error::bad_input(format!("the exported run was changed: {why}"))
+        .hint("nothing of it was taken in; export it anew")
 }
 
 #[cfg(test)]
@@ -260,6 +258,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::words::error::Code;
     use crate::words::event::{End, Narrowed, Started, Stopped, Surface};
     use crate::words::label::Label;
     use crate::words::message::Usage;
@@ -344,17 +343,17 @@ mod tests {
 
     #[test]
     fn changed_files_are_refused() {
-        use Code::{BadInput, Corrupt};
+        use Code::BadInput;
         check(Vec::clear, BadInput, "first line");
-        check(|lines| lines.truncate(1), Corrupt, "line 2");
-        check(|lines| lines.truncate(3), Corrupt, "line 4");
-        check(|lines| lines.truncate(4), Corrupt, "last line is missing");
-        check(|lines| lines.push("{}".into()), Corrupt, "after its last");
-        check(|lines| lines.swap(1, 2), Corrupt, "does not belong");
-        check(|lines| drop(lines.remove(2)), Corrupt, "does not belong");
+        check(|lines| lines.truncate(1), BadInput, "line 2");
+        check(|lines| lines.truncate(3), BadInput, "line 4");
+        check(|lines| lines.truncate(4), BadInput, "last line is missing");
+        check(|lines| lines.push("{}".into()), BadInput, "after its last");
+        check(|lines| lines.swap(1, 2), BadInput, "does not belong");
+        check(|lines| drop(lines.remove(2)), BadInput, "does not belong");
         check(
             |lines| replace(lines, 1, "\"at\":5", "\"at\":6"),
-            Corrupt,
+            BadInput,
             "does not fit",
         );
         check(
@@ -379,17 +378,17 @@ mod tests {
         );
         check(
             |lines| replace(lines, 2, "resumed", "danced"),
-            Corrupt,
+            BadInput,
             "no record",
         );
         check(
             |lines| replace(lines, 2, "\"seq\":1", "\"seq\":7"),
-            Corrupt,
+            BadInput,
             "does not belong",
         );
         check(
             |lines| replace(lines, 1, "\"at\":5", "\"at\":18446744073709551615"),
-            Corrupt,
+            BadInput,
             "time",
         );
         check(
@@ -400,7 +399,7 @@ mod tests {
                 );
                 replace(lines, 3, r#"{"inline":"x"}"#, &stored);
             },
-            Corrupt,
+            BadInput,
             "a content that is not in the file",
         );
     }

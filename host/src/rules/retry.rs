@@ -75,6 +75,14 @@ impl Default for Retries {
     }
 }
 
+impl Declared {
+    /// Whether a call may be made again when its end is not known; one that may not is in doubt then.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.effect.leaves_no_trace() || self.conduct.idempotent
+    }
+}
+
 impl Retries {
     /// Nothing is made again.
     pub const NONE: Self = Self {
@@ -87,7 +95,7 @@ impl Retries {
     #[must_use]
     pub fn of(&self, declared: &Declared, asked: Option<Retry>) -> Retry {
         let conduct = &declared.conduct;
-        if !declared.effect.leaves_no_trace() && !conduct.idempotent && !self.writes {
+        if !declared.is_repeatable() && !self.writes {
             return Retry::linear(0, 0);
         }
         // What depends on its arguments alone comes to the same end again, unless it says otherwise.

@@ -14,7 +14,7 @@ use super::flow::handles::told_label;
 use super::json as text;
 use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
-use crate::words::error::{Code, Error, Issue, Result};
+use crate::words::error::{AFTER_DOUBT, Code, Error, Issue, Result};
 use crate::words::event::{
     Content, EffectKind, End, Event, Finished, Judged, Record, Scripted, Verdict,
 };
@@ -120,7 +120,13 @@ impl Answered {
                 code,
                 message,
                 retryable,
-            } => Err(Error::new(code, message).retry(retryable)),
+            } => {
+                let error = Error::new(code, message).retry(retryable);
+                Err(match error.is_in_doubt() {
+                    true => error.hint(AFTER_DOUBT),
+                    false => error,
+                })
+            }
             Self::Rested => Err(Error::bug("a rest is the answer of no call")),
         }
     }

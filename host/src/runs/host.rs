@@ -654,6 +654,10 @@ fn open_records(places: &Places) -> Result<(Journal, Notes)> {
     Ok((journal, notes))
 }
 
+/// What to do where the journal's folder cannot be written.
+pub const JOURNAL_ELSEWHERE: &str = "make room there, or let yourself write there; the journal stands beside \
+                                     `lazaret.toml`, so `--config FILE` with one in another folder has its own";
+
 /// The journal alone: looking at it needs no engine and no plugins.
 ///
 /// # Errors
@@ -664,9 +668,12 @@ pub(super) fn open_journal(places: &Places) -> Result<Journal> {
     match &places.records {
         Records::InMemory => Journal::in_memory(clock, key),
         Records::Folder(path) => {
-            let path = StateFolder::open(path)?
-                .ignored()?
-                .plain_file("journal.db")?;
+            let folder = StateFolder::open(path).and_then(StateFolder::ignored);
+            let elsewhere = |error: Error| match error.code() == Code::DiskFailed {
+                true => error.hint(JOURNAL_ELSEWHERE),
+                false => error,
+            };
+            let path = folder.map_err(elsewhere)?.plain_file("journal.db")?;
             Journal::open(&path, clock, key)
         }
     }

@@ -191,7 +191,7 @@ impl Host {
     /// Goes on with a run that was left, where it was left.
     ///
     /// # Errors
-    /// `NotFound`; `BadInput` for a run that has ended or is none that can be left; `Busy` where it goes
+    /// `NotFound`; `Conflict` for a run that has ended; `BadInput` for one that cannot be left; `Busy` where it goes
     /// on elsewhere; `Denied` where it was not begun here, or its record was changed; the journal's failure.
     pub async fn resume(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
         self.ended_once(run, tasks, self.resume_one(run, tasks))

@@ -12,7 +12,7 @@ use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::label::Label;
 use crate::words::message::Observation;
@@ -183,7 +183,11 @@ fn failure(error: &Error) -> String {
         text.push_str(&format!("\n- {place}: {}", issue.message));
     }
     // What was meant says it better.
-    let advice = error.meant().unwrap_or(recovery(error.code()));
+    let code = match error.is_in_doubt() {
+        true => Code::InDoubt,
+        false => error.code(),
+    };
+    let advice = error.meant().unwrap_or(recovery(code));
     text.push_str(&format!("\n{advice}"));
     text
 }

@@ -300,7 +300,7 @@ struct Parts {
     message: String,
     issues: Vec<Issue>,
     advice: Advice,
-    retryable: bool,
+    again: Again,
     cause: anyhow::Error,
     told: Option<Error>,
     setback: Option<Setback>,
@@ -322,6 +322,22 @@ struct Advice {
     meant: Option<usize>,
 }
 
+/// What is known of another attempt.
+#[derive(Clone, Copy)]
+struct Again {
+    /// It may succeed later.
+    may_pass: bool,
+    /// What it was for may have happened already.
+    in_doubt: bool,
+}
+
+/// Said of what was cut off, and must not happen twice.
+pub const IN_DOUBT: &str = "may or may not have happened";
+
+/// How to go on after it.
+pub const AFTER_DOUBT: &str = "look where it would have happened: it is not made again by itself, and if it has not \
+                               happened, wish for it anew";
+
 impl Error {
     /// A failure of a code, in one sentence that may be shown.
     #[must_use]
@@ -331,7 +347,10 @@ impl Error {
             message: message.into(),
             issues: Vec::new(),
             advice: Advice::default(),
-            retryable: code.retryable(),
+            again: Again {
+                may_pass: code.retryable(),
+                in_doubt: code == Code::InDoubt,
+            },
             cause: anyhow::Error::msg(""),
             told: None,
             setback: None,
@@ -421,8 +440,24 @@ impl Error {
     /// Says whether a repetition may help, where the code alone does not.
     #[must_use]
     pub fn retry(mut self, retryable: bool) -> Self {
-        self.0.retryable = retryable;
+        self.0.again.may_pass = retryable;
         self
+    }
+
+    /// Says that nobody knows whether `what` has happened, which must not happen twice: it was cut off.
+    #[must_use]
+    pub fn in_doubt(mut self, what: &str) -> Self {
+        self.0.again.in_doubt = true;
+        if !self.0.message.contains(IN_DOUBT) {
+            self.0.message.push_str(&format!("; {what} {IN_DOUBT}"));
+        }
+        self
+    }
+
+    /// Whether nobody knows if it has happened, though it must not happen twice.
+    #[must_use]
+    pub fn is_in_doubt(&self) -> bool {
+        self.0.again.in_doubt
     }
 
     /// Says what kind of setback it is that a model gave no reply, and with that whether it may pass.
@@ -487,11 +522,11 @@ impl Error {
             message: said(&issue.message),
         };
         let other = Self::new(self.code(), said(self.message()))
-            .issues(self.issue_list().iter().map(issue).collect())
-            .retry(self.is_retryable());
+            .issues(self.issue_list().iter().map(issue).collect());
         let hints = self.hints().iter().map(|line| hint(line));
         let mut other = hints.fold(other, Self::hint);
         other.0.advice.meant = self.0.advice.meant;
+        other.0.again = self.0.again;
         other.0.setback = self.0.setback;
         other.0.after_ms = self.0.after_ms;
         other.0.spent = self.0.spent;
@@ -547,7 +582,7 @@ impl Error {
     /// Whether the same request may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        self.0.retryable
+        self.0.again.may_pass
     }
 
     /// What it means that a model gave no reply for this reason.
@@ -659,6 +694,18 @@ mod tests {
         ] {
             assert_eq!(code.exit_status(), status, "{code:?}");
         }
+    }
+
+    #[test]
+    fn what_is_in_doubt_says_so_once_and_in_other_words_as_well() {
+        let late = Error::too_slow("the call", 5);
+        assert!(!late.is_in_doubt());
+        let late = late.in_doubt("`web.post`").in_doubt("it");
+        let says = "the call did not end within 5 ms; `web.post` may or may not have happened";
+        assert_eq!(late.message(), says);
+        let shown = late.with_words(str::to_uppercase, str::to_owned);
+        assert!(shown.is_in_doubt() && shown.is_retryable());
+        assert!(Error::new(Code::InDoubt, "x").is_in_doubt());
     }
 
     #[test]

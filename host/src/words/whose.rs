@@ -79,6 +79,7 @@ impl Whose {
 
 const LATER: &str = "The same call may succeed later.";
 const ARGUMENTS: &str = "Call it with other arguments, or with less.";
+const SCRIPT: &str = "Mend the script, then run it again.";
 const ANOTHER: &str = "The same call will fail again: take another tool, or another way.";
 const DOUBT: &str = "It may have happened: do not wish for it again before the user has looked.";
 const USER: &str = "Do not wish for it again: tell the user what is missing.";
@@ -94,9 +95,8 @@ pub fn recovery(code: Code) -> &'static str {
         | Code::TooBig
         | Code::OutOfFuel
         | Code::OutOfMemory
-        | Code::ScriptFailed
-        | Code::Stalled
         | Code::NotFound => ARGUMENTS,
+        Code::ScriptFailed | Code::Stalled => SCRIPT,
         Code::UnknownTool
         | Code::BadSurface
         | Code::Conflict
@@ -193,6 +193,7 @@ mod tests {
             (Code::UnknownTool, ANOTHER),
             (Code::RateLimited, LATER),
             (Code::BadArgs, ARGUMENTS),
+            (Code::ScriptFailed, SCRIPT),
             (Code::GuestFailed, ANOTHER),
             (Code::Denied, USER),
             (Code::InDoubt, DOUBT),

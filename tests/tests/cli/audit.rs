@@ -516,10 +516,10 @@ fn files_that_are_no_exported_run_are_refused() {
             "this is no exported run: its first line is none of ours",
         ),
         ("{\"a\":1}\n".to_owned(), 2, "this is no exported run"),
-        (cut.to_owned(), 1, "the exported run was changed: line"),
+        (cut.to_owned(), 2, "the exported run was changed: line"),
         (
             whole.replace("text.count", "text.diff"),
-            1,
+            2,
             "its last line does not fit the lines before it",
         ),
         (
@@ -535,7 +535,7 @@ fn files_that_are_no_exported_run_are_refused() {
         ("[".repeat(1 << 20), 2, "this is no exported run"),
         (
             format!("{whole}{whole}"),
-            1,
+            2,
             "there are lines after its last one",
         ),
     ] {

@@ -125,7 +125,7 @@ fn a_bound_that_is_passed_names_its_number_and_its_key() {
     )
     .says(&["that is the most that `[limits] "]);
     let late = ["call", "hostile.sleep", "--timeout-ms", "50"];
-    under("", &late).says(&["its client asked for this deadline (`--timeout-ms`)"]);
+    under("", &late).says(&["its client asked for this deadline of each attempt (`--timeout-ms`)"]);
     under("[limits]\ntimeout_ms = 50\n", &late[..2]).says(&[&hint("timeout_ms")]);
 }
 

@@ -357,9 +357,10 @@ fn a_folder_that_cannot_be_written_is_said() {
     mode(&folder, 0o500);
     let ended = modest(&station, &["call", "text.count", r#"{"text":"a"}"#]);
     mode(&folder, 0o700);
-    ended
-        .ends(1)
-        .says(&["error: `[HERE]/.lazaret` cannot be created: its owner does not allow it"]);
+    ended.ends(1).says(&[
+        "error: `[HERE]/.lazaret` cannot be created: its owner does not allow it",
+        "hint: make room there, or let yourself write there",
+    ]);
 }
 
 /// As after a disk was mounted anew for reading alone: what was there is there, and nothing can be added to it.

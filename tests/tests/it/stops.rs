@@ -298,3 +298,87 @@ async fn judgements(rig: &Rigged, run: &RunId) -> usize {
         .filter(|record| matches!(record.event, Event::Judged(_)));
     judged.count()
 }
+
+fn is_doubted(text: &str) -> bool {
+    text.contains("may or may not have happened")
+}
+
+/// A tool that posts and one that looks, each with whether it is in doubt when it is cut off.
+fn posts_and_looks(server: &Server) -> (String, [(&'static str, Value, bool); 2]) {
+    let base = format!("http://127.0.0.1:{}/", server.port());
+    let policy = format!(
+        "{}[grants.\"web.*\"]\nfetch = [{{ url = \"{base}\", methods = [\"GET\", \"POST\"], private = true }}]\n",
+        policy(server)
+    );
+    let url = format!("{base}slow");
+    let both = [
+        ("web.post", json!({"url": url, "text": "a"}), true),
+        ("web.get_page", json!({"url": url}), false),
+    ];
+    (policy, both)
+}
+
+/// By the rule that holds after a crash: of what must not happen twice nobody knows whether it has, and whoever wished for
+/// it and whoever watches are told so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_must_not_happen_twice_is_in_doubt_when_its_run_is_given_up() {
+    let server = Server::start().await;
+    server.say(vec![stall("/slow")]);
+    let (policy, both) = posts_and_looks(&server);
+    for (tool, args, doubted) in both {
+        let reply = calls(json!([{"tool": tool, "args": args}]));
+        let rig = Rig::of(&policy).guest("hostile").replies(&[reply]);
+        let rig = rig.open().await;
+        let seen = server.seen().len();
+        let tasks = Tasks::new();
+        let cancel = async {
+            server.arrived(seen + 1).await;
+            tasks.cancel();
+        };
+        let ((run, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Go on.", &[]), cancel);
+        let error = answer.expect_err(tool);
+        assert_eq!(error.code(), Code::Cancelled, "{tool}");
+        assert_eq!(is_doubted(error.message()), doubted, "{tool}: {error}");
+        assert_eq!(
+            error.hints().iter().any(|hint| hint.contains("look where")),
+            doubted
+        );
+        let records = rig.records(&run).await;
+        for record in &records {
+            match &record.event {
+                Event::Observed { observation, .. } => {
+                    assert_eq!(is_doubted(&observation.text), doubted, "{observation:?}");
+                    let again = "do not wish for it again before the user has looked";
+                    assert_eq!(observation.text.contains(again), doubted);
+                }
+                Event::Finished(finished) => {
+                    if let End::Failed { message, .. } = &finished.end {
+                        assert_eq!(is_doubted(message), doubted, "{tool}: {message}");
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_must_not_happen_twice_is_in_doubt_when_its_time_is_over() {
+    let server = Server::start().await;
+    server.say(vec![stall("/slow")]);
+    let (policy, both) = posts_and_looks(&server);
+    for (tool, args, doubted) in both {
+        let policy = format!("{policy}[limits]\ntimeout_ms = 300\nretries = 0\n");
+        let rig = Rig::of(&policy).guest("hostile").open().await;
+        let called = rig.call(tool, args).await;
+        let error = lazaret_tests::rig::error(&called.outcome);
+        assert_eq!(error.code(), Code::TooSlow, "{tool}: {error:?}");
+        assert_eq!(is_doubted(error.message()), doubted, "{tool}: {error}");
+        assert_eq!(error.is_in_doubt(), doubted, "{tool}");
+        assert_ne!(
+            error.is_retryable(),
+            doubted,
+            "{tool}: it may be made again"
+        );
+    }
+}

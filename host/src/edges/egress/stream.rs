@@ -6,7 +6,10 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::{Egress, Opened, check_size, explain, headers_of, source_of, within};
+use super::{
+    Egress, Opened, check_size, explain, headers_of, must_not_happen_twice, source_of, unanswered,
+    within,
+};
 use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
 use crate::rules::scrub::ByteTrickle;
@@ -83,7 +86,7 @@ impl Egress {
             return Performed::of(Err(error), Label::default(), Spent::since(began));
         }
         let label = Label::of(source_of(&permit));
-        let opened = self.begin(permit).await;
+        let opened = self.begin(permit, &mut false).await;
         let result = opened.map(|opened| Stream(opened.response));
         Performed::of(result, label, Spent::since(began))
     }
@@ -105,9 +108,10 @@ impl Egress {
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
         let Outlet { head, body } = outlet;
         let method = permit.effect().method().to_owned();
-        let mut bytes = 0;
+        let once = must_not_happen_twice(&permit);
+        let (mut bytes, mut is_out) = (0, false);
         let exchange = async {
-            let opened = self.begin(permit).await?;
+            let opened = self.begin(permit, &mut is_out).await?;
             let mut headers = headers_of(&opened.response);
             self.filling.redact_beginning(&method, &mut headers);
             let beginning = Head {
@@ -120,9 +124,11 @@ impl Egress {
             }
             pass_body(opened, self.filling.trickle(), (&body, &mut bytes)).await
         };
-        let result = match within(limit, exchange).await {
+        let exchanged = within(limit, exchange).await;
+        let result = match exchanged {
             Ok(()) => Ok(()),
             Err(error) => {
+                let error = unanswered(error, once && is_out);
                 // What a guest may know of it; with no room left, the missing end says as much.
                 let told = error.for_guests();
                 let _ = body.try_send(Piece::Broken(Error::new(told.code(), told.message())));

@@ -216,8 +216,15 @@ impl Link {
         let sending = self
             .peer
             .send_cancellable_request(request, PeerRequestOptions::default());
-        let late = |_| Error::new(Code::TooSlow, "the server did not answer in time");
-        let gone = || self.gone().retry(ask.repeatable);
+        let open = |error: Error| match ask.repeatable {
+            true => error,
+            false => error.in_doubt("it"),
+        };
+        let late = |_| {
+            let what = "the server did not answer in time";
+            open(Error::new(Code::TooSlow, what))
+        };
+        let gone = || open(self.gone().retry(ask.repeatable));
         let handle = tokio::time::timeout(ask.deadline.rest(), sending)
             .await
             .map_err(late)?;

@@ -173,9 +173,11 @@ impl Writer {
         let bytes = match written {
             Ok(bytes) => bytes,
             Err(error) => {
+                let place = self.database.path().unwrap_or_default();
+                let said = error.message();
                 let why = format!(
-                    "the journal could not be written, so nothing more is done: {}",
-                    error.message()
+                    "the journal `{place}` could not be written, so nothing more is done: {}",
+                    said.strip_prefix("`journal`: ").unwrap_or(said)
                 );
                 tracing::error!(error = %why, "journal");
                 let broken = (error.code(), why);
@@ -215,7 +217,12 @@ fn taken(batch: &Mutex<Batch>) -> Option<Result<Taken, Broken>> {
 
 /// Why nothing is written any more.
 fn broken_by((code, why): Broken) -> Error {
-    Error::new(code, why)
+    let is_of_disk = code == Code::DiskFailed;
+    let error = Error::new(code, why);
+    match is_of_disk {
+        true => error.hint("make room on its disk, or let it be written, and begin anew"),
+        false => error,
+    }
 }
 
 #[cfg(test)]

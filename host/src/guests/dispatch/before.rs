@@ -82,6 +82,13 @@ impl Before {
         if self.failed > 0 {
             outcome.label = outcome.label.join(&self.label);
             outcome.trail.logs.splice(0..0, self.logs);
+            let attempts = self.failed.saturating_add(1);
+            outcome.result = outcome.result.map_err(|error| match error.code() == Code::TooSlow {
+                true => error.hint(format!(
+                    "this was attempt {attempts}, and each has that time for itself (`retry` of its manifest, `--retries`)"
+                )),
+                false => error,
+            });
         }
         outcome
     }

@@ -5,7 +5,7 @@ use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::policy::Policy;
 use crate::words::bound::Bound;
-use crate::words::error::{Code, Error};
+use crate::words::error::{AFTER_DOUBT, Code, Error};
 
 /// What is said of the deadline of a call, known when it begins.
 pub(super) fn deadline(caller: &Caller, call: &Call, tool: &Tool, policy: &Policy) -> String {
@@ -35,7 +35,9 @@ pub(super) fn deadline(caller: &Caller, call: &Call, tool: &Tool, policy: &Polic
         return Bound::Deadline.hint(most);
     }
     match (&tool.by, asked) {
-        (_, Some(_)) => "its client asked for this deadline (`--timeout-ms`)".to_owned(),
+        (_, Some(_)) => {
+            "its client asked for this deadline of each attempt (`--timeout-ms`)".to_owned()
+        }
         (By::Component(_), None) => {
             let who = match said {
                 Some(_) => format!("its manifest says {own} ms (`timeout_ms`)"),
@@ -54,6 +56,23 @@ pub(super) fn deadline(caller: &Caller, call: &Call, tool: &Tool, policy: &Polic
             )
         }
     }
+}
+
+/// Whether a call that failed so was cut off, wherever it was.
+pub(super) fn is_cut_off(error: &Error) -> bool {
+    matches!(error.code(), Code::TooSlow | Code::Cancelled)
+}
+
+/// The failure of a call of which nobody knows how far it came. By the rule that holds after a crash, one that may not be
+/// made again is in doubt: whoever is told so does not wish for it once more before they have looked.
+pub(super) fn doubted(error: Error, (call, policy): (&Call, &Policy), is_open: bool) -> Error {
+    if !is_open || call.declared.is_repeatable() {
+        return error;
+    }
+    // Who lets writes be made again has said that they may happen twice (C-37).
+    let again = error.is_retryable() && policy.bounds.retries.writes;
+    let tool = format!("`{}`", call.tool);
+    error.in_doubt(&tool).retry(again).hint(AFTER_DOUBT)
 }
 
 /// A failure with that, if it is one of time and says nothing of it yet.

@@ -40,7 +40,12 @@ pub(super) async fn visit(
     let deadline = late::deadline(caller, call, tool, station.gate.policy());
     let inner = inside(caller, call, (seq, within), station.gate.policy());
     let done = perform(permitted, inner, served, call).await;
-    let result = done.result.map_err(|error| late::told(error, &deadline));
+    let result = done.result.map_err(|error| {
+        // What came too late before the server was asked did not happen.
+        let is_open = error.is_in_doubt() || error.code() == Code::Cancelled;
+        let error = late::told(error, &deadline);
+        late::doubted(error, (call, station.gate.policy()), is_open)
+    });
     Done { result, ..done }
 }
 
@@ -63,7 +68,7 @@ async fn perform(permitted: Permitted<'_>, inner: Caller, served: &Served, call:
         read: served.digest,
         args: call.args.value(),
         deadline: inner.deadline,
-        repeatable: call.declared.effect.leaves_no_trace() || call.declared.conduct.idempotent,
+        repeatable: call.declared.is_repeatable(),
         progress: progress(station, (&inner, &trail.label), tool),
         wants: wanted::wants((station, tasks), &inner, served),
     };

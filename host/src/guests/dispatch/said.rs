@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::super::catalog::Tool;
+use super::super::heard::Refused;
 use super::super::station::Station;
 use crate::rules::json;
 use crate::rules::sanitise::visible;
@@ -16,7 +17,7 @@ use crate::words::limits::failures::{FAILURE_CHARS, FAILURE_DETAILS_BYTES, FAILU
 pub(super) fn read_outcome(
     (station, tool): (&Station, &Tool),
     said: Result<String, Failure>,
-    refused: Option<(Code, Vec<String>)>,
+    refused: Option<Refused>,
 ) -> Result<Value> {
     let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
     station.gate.policy().bounds.check_outcome(text.len())?;
@@ -39,10 +40,10 @@ pub(super) fn read_outcome(
 
 /// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up by itself has failed,
 /// for one of the reasons that a tool may name (row A-26a).
-fn gave_up(station: &Station, failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
+fn gave_up(station: &Station, failure: &Failure, refused: Option<Refused>) -> Error {
     let (named, issues) = details(&failure.details);
     let own = (named.unwrap_or(Code::GuestFailed), Vec::new());
-    let (code, hints) = refused.unwrap_or(own);
+    let (code, hints) = refused.map_or(own, |refused| (refused.code, refused.hints));
     // Cleaned before it is cut: half a secret is not recognised.
     let message = cut(
         visible(&station.scrub.clean(&failure.message)),

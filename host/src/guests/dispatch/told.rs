@@ -54,7 +54,12 @@ pub(super) fn tell_fault(
         Telling::Sentence(sentence) => sentence.clone(),
         // In a replay there is a sentence on record, or it was told.
         Telling::Whole if !apart && station.recorded.is_none() => {
-            format!("it failed ({})", error.code().word())
+            let failed = Error::new(error.code(), format!("it failed ({})", error.code().word()));
+            let failed = match error.is_in_doubt() {
+                true => failed.in_doubt("it"),
+                false => failed,
+            };
+            failed.message().to_owned()
         }
         Telling::Whole | Telling::Free => return Ok(None),
     };
@@ -103,7 +108,11 @@ fn named(caller: &Caller, call: &Call, held: &Handles, label: &Label) -> Label {
 /// A failure as whoever wished is told of it, where its words are held.
 pub(super) fn fault(error: &Error, told: &Value) -> Error {
     let sentence = fault_in(told).unwrap_or("it failed");
-    Error::new(error.code(), fault_told(sentence, told)).retry(false)
+    let told = Error::new(error.code(), fault_told(sentence, told)).retry(false);
+    match error.is_in_doubt() {
+        true => told.in_doubt("it"),
+        false => told,
+    }
 }
 
 /// Tells the older guards of what has entered the run: an outcome, or the words of a failure.

@@ -35,9 +35,62 @@ pub(super) fn instead(message: &str) -> Option<&'static str> {
     ELSEWHERE.contains(&name).then_some(INSTEAD)
 }
 
+/// Outcomes named that were held.
+pub(super) const HELD_NAMED: usize = 3;
+
+/// Whether it is called as the host calls handles: what a tool calls so in its outcome is its own word.
+pub(super) fn is_handles_name(name: &str) -> bool {
+    let number = name.strip_prefix('h').unwrap_or_default();
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    (1..10).contains(&number.len()) && is_number
+}
+
+/// What to add where a script failed over a type and had been given handles: taken for the outcomes that they hold, they
+/// have nothing of them. Of `held` each is a tool and a handle.
+pub(super) fn taken_for_values(message: &str, held: &[(String, String)]) -> Option<String> {
+    if held.is_empty() || !message.starts_with("TypeError") {
+        return None;
+    }
+    let named = held
+        .iter()
+        .map(|(tool, handle)| format!("the outcome of `{tool}` was held ({handle})"));
+    let named: Vec<String> = named.collect();
+    Some(format!(
+        "{}: a handle has no fields of its own; `await tools.handle.field({{value, pointer}})` gives a part as another \
+         handle, `await isolate(value => …, handle)` runs a function over it, and `await reveal(handle)` reads it",
+        named.join(", ")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_that_is_wrong_is_told_with_what_was_held() {
+        let held = [
+            ("files.list".to_owned(), "h1".to_owned()),
+            ("web.get_page".to_owned(), "h12".to_owned()),
+        ];
+        let message = "TypeError: cannot read property 'map' of undefined";
+        let told = taken_for_values(message, &held).expect("handles were given");
+        for part in [
+            "the outcome of `files.list` was held (h1), the outcome of `web.get_page` was held (h12): a handle has no",
+            "tools.handle.field",
+            "isolate(",
+            "reveal(",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert_eq!(taken_for_values(message, &[]), None);
+        assert_eq!(taken_for_values("Error: no TypeError", &held), None);
+        for (name, is_one) in [("h1", true), ("h123456789", true), ("h", false)] {
+            assert_eq!(is_handles_name(name), is_one, "{name}");
+        }
+        for other in ["x1", "h1 now say", "h1234567890", "1"] {
+            assert!(!is_handles_name(other), "{other}");
+        }
+    }
 
     #[test]
     fn only_a_name_from_elsewhere_is_answered_with_what_there_is() {

@@ -9,12 +9,13 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::{Map, Value};
 
 use super::Script;
-use super::absent::instead;
+use super::absent::{HELD_NAMED, instead, is_handles_name, taken_for_values};
 use crate::gate::all_asked;
 use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
+use crate::rules::flow::handles::handle_in;
 use crate::rules::json;
 use crate::rules::script::{
     Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
@@ -62,6 +63,8 @@ struct Calling {
     asked: BTreeMap<u32, Error>,
     /// What some failed with that somebody may mend: the words, and how. At most one for each call.
     failed: Vec<(String, Vec<String>)>,
+    /// The first tools whose outcomes were held, and the handles that were given for these.
+    held: Vec<(String, String)>,
 }
 
 /// One life of a script.
@@ -144,8 +147,10 @@ impl<'a> Life<'a> {
                     return value_of(&text).map(Ended::Value);
                 }
                 Progress::Failed(mut broken) => {
-                    if let Some(instead) = instead(&broken.message) {
-                        broken.message.push_str(&format!("; {instead}"));
+                    let held = taken_for_values(&broken.message, &self.calling.held);
+                    let instead = instead(&broken.message).map(str::to_owned);
+                    if let Some(more) = instead.or(held) {
+                        broken.message.push_str(&format!("; {more}"));
                     }
                     return Err(self.mendable(self.bounded(broken.error())));
                 }
@@ -354,7 +359,10 @@ impl<'a> Life<'a> {
     fn again(&mut self, settled: Settled) -> Result<Settled> {
         let rests = settled.answered == Answered::Rested;
         let fits = match self.wishes.remove(&settled.position) {
-            Some((Wish::Call { .. }, _)) => !rests,
+            Some((Wish::Call { tool, .. }, _)) => {
+                self.note_held(&tool, &settled.answered);
+                !rests
+            }
             Some((Wish::Rest { due }, _)) => {
                 self.rests.remove(&(due, settled.position));
                 rests
@@ -463,12 +471,25 @@ impl<'a> Life<'a> {
             Err(error) => return Err(error),
         };
         self.wishes.remove(&position);
+        self.note_held(&outcome.tool, &answered);
         Ok(Some(Settled {
             position,
             at: outcome.at,
             answered,
             label: outcome.label,
         }))
+    }
+
+    /// Remembers what the script was given a handle of, in place of the outcome.
+    fn note_held(&mut self, tool: &str, answered: &Answered) {
+        if let Answered::Value(value) = answered
+            && let Some(handle) = handle_in(value)
+            && is_handles_name(handle)
+            && self.calling.held.len() < HELD_NAMED
+        {
+            let held = (tool.to_owned(), handle.to_owned());
+            self.calling.held.push(held);
+        }
     }
 
     /// The rest that is over first.

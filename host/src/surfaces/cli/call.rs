@@ -44,7 +44,7 @@ pub(super) struct Call {
     /// Its arguments.
     #[arg(default_value = "{}", value_name = "JSON|@FILE|-")]
     args: String,
-    /// The longest that it may take; the tool's own time where it says nothing. Policy may allow less.
+    /// The longest that each attempt may take; the tool's own time where it says nothing. Policy may allow less.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=CALL_TIMEOUT_MS_MAX))]
     timeout_ms: Option<u64>,
     /// How often it is made again after a failure that may pass, if the tool changes nothing twice.

@@ -9,7 +9,7 @@ use crate::guests::dispatch::Request;
 use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
 use crate::runs::audit::Audit;
-use crate::runs::host::{Host, Records, Setup};
+use crate::runs::host::{Host, JOURNAL_ELSEWHERE, Records, Setup};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
@@ -170,11 +170,27 @@ fn program() -> Finding {
     )
 }
 
-/// Whether the journal opens and is read; that each record is as it was written is for `lazaret runs verify`.
+/// Whether the journal opens and is read, and its folder takes another file; that each record is as it was written is for `lazaret runs verify`.
 async fn look_at_journal(config: &Config) -> Result<()> {
     let audit = Audit::open(&config.setup.places, &config.setup.vault)?;
-    audit.journal().listed(1).await.map(|_| ())
+    audit.journal().listed(1).await?;
+    match &config.setup.places.records {
+        Records::Folder(path) => probe(&StateFolder::open(path)?),
+        Records::InMemory => Ok(()),
+    }
 }
+
+/// Writes a file, as long as a few records are, and removes it: a full disk shows nowhere else.
+fn probe(folder: &StateFolder) -> Result<()> {
+    folder
+        .write(PROBE, &vec![0; PROBE_BYTES])
+        .map_err(|error| error.hint(JOURNAL_ELSEWHERE))?;
+    folder.remove(PROBE)
+}
+
+/// What is written to see whether something can be.
+const PROBE: &str = "probe";
+const PROBE_BYTES: usize = 64 << 10;
 
 fn configuration(config: &Config, named: bool) -> Finding {
     match &config.workspace {
@@ -372,5 +388,23 @@ fn broken(what: &'static str, error: &Error) -> Finding {
         mark: Mark::Bad,
         text: error.message().to_owned(),
         hint: error.hints().join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_to_see_whether_it_can_be_is_gone() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = StateFolder::open(&around.path().join("own")).unwrap();
+        probe(&folder).unwrap();
+        assert_eq!(folder.names().unwrap(), Vec::<String>::new());
+        // Where it cannot be written, that is found.
+        drop(around);
+        let error = probe(&folder).unwrap_err();
+        assert!(error.message().contains("cannot be written"), "{error}");
+        assert!(error.hints().iter().any(|hint| hint == JOURNAL_ELSEWHERE));
     }
 }

@@ -215,7 +215,9 @@ pub(super) async fn follow(
 ) -> Result<u8> {
     let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
-    let mut transcript = Transcript::of(host.policy());
+    // None of a run that begins; of one that goes on, what it was before counts as well.
+    let earlier = host.journal().records(run).await.unwrap_or_default();
+    let mut transcript = Transcript::live(host.policy(), &earlier);
     let (mut begun, mut stopped, mut left) = (false, false, false);
     let mut unanswered = 0;
     let mut see = |sight: &Sight| {

@@ -10,7 +10,7 @@ use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
 use crate::rules::policy::Policy;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
-use crate::words::error::Code;
+use crate::words::error::{Code, IN_DOUBT};
 use crate::words::event::{
     Answer, Brought, Compacted, Content, Denial, EffectKind, End, Event, Finished, Judged, Record,
     Sight, Started, Stopped, TracedWith, Verdict,
@@ -37,6 +37,8 @@ pub(super) struct Transcript<'a> {
     denied: usize,
     /// The turn, and the most there may be.
     turns: (u32, u32),
+    /// Whether somebody else says why the run has failed.
+    is_live: bool,
 }
 
 impl<'a> Transcript<'a> {
@@ -48,7 +50,18 @@ impl<'a> Transcript<'a> {
             held: BTreeMap::new(),
             denied: 0,
             turns: (0, 0),
+            is_live: false,
         }
+    }
+
+    /// The same of a run that goes on after these records; why it fails is said by whoever ends it, and no second time.
+    pub(super) fn live(policy: &'a Policy, earlier: &[Record]) -> Self {
+        let mut transcript = Self::of(policy);
+        for record in earlier {
+            let _said_before = transcript.line(record);
+        }
+        transcript.is_live = true;
+        transcript
     }
 
     /// Prints what was seen, if it is worth a line.
@@ -172,7 +185,7 @@ impl<'a> Transcript<'a> {
             Event::Resumed { traced } => Some(format!("{}{}", strong("goes on"), told_of(traced))),
             Event::Overspent(over) => Some(format!("{} {over}", warn("over budget:"))),
             Event::Compacted(compacted) => Some(line_of_compaction(compacted)),
-            Event::Stopped(stopped) => Some(line_of_stop(stopped, self.denied)),
+            Event::Stopped(stopped) => Some(line_of_stop(stopped, self.denied, self.is_live)),
         }
     }
 }
@@ -319,9 +332,10 @@ fn advice(policy: &Policy, denial: &Denial) -> String {
     faint(format!("\n      {hint}"))
 }
 
-fn line_of_stop(stopped: &Stopped, denied: usize) -> String {
+fn line_of_stop(stopped: &Stopped, denied: usize, is_live: bool) -> String {
     let end = match &stopped.end {
         End::Done { .. } => good("done"),
+        End::Failed { .. } if is_live => bad("failed"),
         End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
     };
     let usage = &stopped.usage;
@@ -389,7 +403,13 @@ fn line_of_end(judged: &Judged, finished: &Finished) -> Option<String> {
         End::Done {
             content: Content::Empty | Content::Inline(_) | Content::Stored { .. },
         } => String::new(),
-        End::Failed { message, .. } => format!("{}: {}, ", bad("failed"), foreign(message)),
+        End::Failed { message, .. } => {
+            let word = match message.contains(IN_DOUBT) {
+                true => warn("in doubt"),
+                false => bad("failed"),
+            };
+            format!("{word}: {}, ", foreign(message))
+        }
     };
     Some(format!(
         "    {} {subject} {}",
@@ -604,6 +624,36 @@ mod tests {
             let counts = line.unwrap().contains(", 1 denied");
             assert_eq!(counts, word == "denied", "{rule}");
         }
+    }
+
+    /// A run that goes on counts on, and says why it has failed where nobody else does.
+    #[test]
+    fn what_was_denied_before_is_counted_and_why_a_live_run_failed_is_said_once() {
+        let policy = Policy::nothing("lazaret.toml");
+        let denied = judged("model", Verdict::Deny(crate::rules::deny("flow", "no")));
+        let end = End::Failed {
+            code: Code::FetchFailed,
+            message: "it broke".to_owned(),
+            issues: Vec::new(),
+            retryable: false,
+        };
+        let stopped = Stopped {
+            end,
+            turns: 3,
+            usage: Usage::default(),
+            limit: None,
+        };
+        let stopped = record(2, Event::Stopped(stopped));
+        let mut live = Transcript::live(&policy, &[denied.clone(), denied.clone()]);
+        live.line(&denied);
+        let line = live.line(&stopped).unwrap();
+        assert!(line.contains(", 3 denied"), "{line}");
+        assert!(
+            line.contains("failed") && !line.contains("it broke"),
+            "{line}"
+        );
+        let line = Transcript::of(&policy).line(&stopped).unwrap();
+        assert!(line.contains("it broke"), "{line}");
     }
 
     /// Pasted below what is there, a table that is there already would be a key twice.

@@ -182,7 +182,7 @@ async fn nobody_goes_on_with_a_run_that_goes_on_already() {
     assert_eq!(rig.words(&run).await.last(), Some(&"stopped"));
     assert_eq!(
         rig.resume(&run).await.expect_err("it has ended").code(),
-        Code::BadInput
+        Code::Conflict
     );
     assert_eq!(
         rig.host
@@ -190,7 +190,7 @@ async fn nobody_goes_on_with_a_run_that_goes_on_already() {
             .await
             .expect_err("it has ended")
             .code(),
-        Code::BadInput
+        Code::Conflict
     );
 }
 

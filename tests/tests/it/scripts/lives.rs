@@ -292,7 +292,7 @@ async fn a_journal_from_elsewhere_grants_nothing() {
     // It is no more than its owner's to end.
     rig.host.abandon(&run).await.expect("it ends");
     let again = rig.resume(&run).await.expect_err("it has ended");
-    assert_eq!(again.code(), Code::BadInput, "{again:?}");
+    assert_eq!(again.code(), Code::Conflict, "{again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -86,7 +86,7 @@ async fn a_yes_is_acted_on_once_even_after_a_restart() {
         "{rule}"
     );
     let again = rig.resume(&run).await.expect_err("it has ended");
-    assert_eq!(again.code(), Code::BadInput);
+    assert_eq!(again.code(), Code::Conflict);
     assert_eq!(written(&rig), "one\n");
 }
 
