@@ -8,6 +8,7 @@ mod kept;
 mod kernel;
 pub(crate) mod labelled;
 pub(crate) mod nested;
+mod own;
 mod turn;
 mod written;
 
@@ -22,7 +23,8 @@ use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, Ope
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
 use self::kept::check_moved;
-use self::kernel::{check_way, is_kernels};
+use self::kernel::is_kernels;
+use self::own::Own;
 use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::aside::aside;
@@ -47,7 +49,7 @@ pub struct Files {
     roots: Arc<BTreeMap<Arc<str>, PathBuf>>,
     labels: FileLabels,
     turns: Turns,
-    own: Arc<[Identity]>,
+    own: Own,
     written: Written,
 }
 
@@ -96,19 +98,13 @@ impl Files {
     /// folders are out of reach, by whatever mount or link a path leads to them.
     ///
     /// # Errors
-    /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own`, or the kernel's.
+    /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own` or lies in one, or the kernel's.
     pub fn open(
         mounts: &BTreeMap<Arc<str>, PathBuf>,
         own: &[PathBuf],
         labels: Option<&Path>,
     ) -> Result<Self> {
-        let identity = |path| {
-            let dir = Dir::open_ambient_dir(path, ambient_authority()).ok()?;
-            dir.dir_metadata()
-                .ok()
-                .map(|found| (found.dev(), found.ino()))
-        };
-        let own: Arc<[Identity]> = own.iter().filter_map(identity).collect();
+        let own = Own::of(own);
         let mut open = BTreeMap::new();
         for (name, path) in mounts {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
@@ -120,10 +116,12 @@ impl Files {
                 Error::new(Code::NotFound, what)
                     .hint("make the folder, or correct `path` of the mount")
             })?;
-            let found = dir.dir_metadata().map_err(|error| explain(name, &error))?;
-            if own.contains(&(found.dev(), found.ino())) {
-                let what = format!("the mount `{name}` is lazaret's own folder");
-                return Err(Error::new(Code::Denied, what));
+            if own.has(path) {
+                let what = format!(
+                    "the mount `{name}` is lazaret's own folder, or lies in one: `{}`",
+                    path.display()
+                );
+                return Err(Error::new(Code::Denied, what).hint("mount another folder"));
             }
             if is_kernels(&dir) {
                 let what = format!(
@@ -260,7 +258,7 @@ impl Files {
         self.check_stays(path, (from, to))?;
         self.check_kept(path, from)?;
         self.check_kept(path, to)?;
-        check_moved(dir, path, &relative(from))?;
+        check_moved(dir, path, &relative(from), &self.own)?;
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
         // Whoever moves nothing makes no folders.
         from_folder.symlink_metadata(from_name).map_err(explain)?;
@@ -274,28 +272,6 @@ impl Files {
         )
         .map_err(|error| explain(error.into()))?;
         Ok(FileOutcome::Done)
-    }
-
-    /// Refuses a path that leads through one of the host's own folders, or into what is the kernel's, links followed.
-    fn check_own(&self, dir: &Dir, path: &str, place: &Place) -> Result<()> {
-        let mut way = PathBuf::new();
-        let root = dir.dir_metadata().map_err(|error| explain(path, &error))?;
-        let mut device = root.dev();
-        for name in &place.names {
-            way.push(name);
-            let Ok(found) = dir.metadata(&way) else {
-                continue;
-            };
-            if self.own.contains(&(found.dev(), found.ino())) {
-                let what = format!(
-                    "`{}` lies in lazaret's own folder, which is no tool's",
-                    shown(path)
-                );
-                return Err(Error::new(Code::Denied, what));
-            }
-            check_way((dir, path), (&way, &found), &mut device)?;
-        }
-        Ok(())
     }
 
     /// Refuses to change what no tool changes, where links or the mount itself lead there under another name. No tool makes
@@ -374,10 +350,10 @@ fn changes(wish: &FileWish) -> bool {
     }
 }
 
-/// What a file that the user named is, whatever it is called.
+/// What a file is that the user named, or a folder of the host's own, whatever it is called.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a file that the user named, of which the label is looked up"
+    reason = "what is looked up by what it is; nothing is opened"
 )]
 fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;

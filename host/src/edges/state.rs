@@ -29,6 +29,9 @@ pub struct Held {
 #[derive(Debug)]
 pub struct Alone(#[expect(dead_code, reason = "dropping it lets go")] fs::File);
 
+/// The folder below the user's own in which the demo lies: a workspace like any other, and nothing of the host's.
+pub const DEMO: &str = "demo";
+
 /// What files are called while they are written.
 const NEW: &str = ".new-";
 

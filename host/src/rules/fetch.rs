@@ -338,9 +338,15 @@ fn parse_url(text: &str) -> Result<Url> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("the scheme is not `http` or `https`"));
     }
-    let authority = text.split_once("://").map_or("", |(_, rest)| rest);
+    // The standard also forgives fewer slashes, or more, before the host; whoever reads such a URL takes something else for it.
+    let rest = text.get(url.scheme().len()..).unwrap_or_default();
+    let authority = rest.strip_prefix("://").unwrap_or_default();
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
+    if authority.is_empty() {
+        return Err(wrong("it does not begin as `https://host/` does"));
+    }
+    let names_user = !url.username().is_empty() || url.password().is_some();
+    if names_user || authority.contains('@') {
         return Err(wrong("user name and password do not belong in a URL"));
     }
     if url.port() == Some(0) {
@@ -495,6 +501,16 @@ mod tests {
             "http://a b/",
             "http://[fe80::1%25eth0]/",
             "http://@a.test/",
+            "http:u:p@a.test/",
+            "http:/u:p@a.test/",
+            "http:///u:p@a.test/",
+            "http:////u@a.test/",
+            "HTTP:u@a.test/",
+            "https:/a.test:x@b.test/",
+            "http:a.test/",
+            "http:/a.test/",
+            "http:///a.test/",
+            "http:a.test/://b.test/",
         ] {
             assert!(Fetch::new("GET", bad, vec![], vec![]).is_err(), "{bad}");
         }

@@ -474,6 +474,24 @@ pub fn is_beside(name: &str) -> bool {
     start.is_some_and(|start| start.eq_ignore_ascii_case(BESIDE))
 }
 
+/// The folder of a project in which lazaret keeps what it has done there.
+pub const OWN: &str = ".lazaret";
+
+/// Whether a folder of this name is lazaret's own: no tool sees into it, whichever project's it is.
+#[must_use]
+pub fn is_own(name: &str) -> bool {
+    name.eq_ignore_ascii_case(OWN)
+}
+
+/// What is said of what lies in one.
+#[must_use]
+pub fn own(path: &str) -> String {
+    format!(
+        "`{}` lies in lazaret's own folder, which is no tool's",
+        shown(path)
+    )
+}
+
 /// What no tool changes, and the names by which it is known: also where a link leads there.
 pub const KEPT: [&str; 2] = [".git", "lazaret.toml"];
 
@@ -635,7 +653,7 @@ fn split(path: &str) -> Result<Vec<String>, Denial> {
             "" => return wrong("has an empty name in it"),
             "." if names.is_empty() => {}
             "." => return wrong("has a `.` in it"),
-            _ if name.eq_ignore_ascii_case(".lazaret") => {
+            _ if is_own(name) => {
                 return wrong("lies in lazaret's own folder, which is no tool's");
             }
             _ if name.len() > PATH_NAME_BYTES => return wrong("has a name of more than 255 bytes"),

@@ -13,7 +13,7 @@ use crate::gate::journal::{Journal, Provenance, Verified};
 use crate::rules::exported::{self, Exported};
 use crate::rules::scrub::KnownSecrets;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Event, Record};
+use crate::words::event::Record;
 use crate::words::id::{RunId, Seq};
 
 /// How often a run is looked at that seems to have lost its end: it may just be pausing, or ending, and its
@@ -100,36 +100,23 @@ impl Audit {
     }
 
     async fn find(&self, verified: Verified) -> Result<Finding> {
-        let state = match verified.broken {
-            Some((seq, why)) => State::Broken(seq, why),
-            None if !verified.stopped && self.has_lost_its_end(&verified).await? => {
-                State::EndMissing
-            }
-            None if verified.unchained > 0 => State::Unchained(verified.unchained),
-            None if verified.provenance == Provenance::Foreign => State::Unproven,
-            None => State::Intact,
-        };
-        Ok(Finding {
-            run: verified.run,
-            records: verified.records,
-            provenance: verified.provenance,
-            state,
-        })
+        match may_have_lost_its_end(&verified) {
+            true => self.look(&verified.run).await.map(|(_, found)| found),
+            false => Ok(Finding::of(verified, false)),
+        }
     }
 
-    async fn has_lost_its_end(&self, verified: &Verified) -> Result<bool> {
-        if verified.provenance != Provenance::Here {
-            return Ok(false);
-        }
-        let run = &verified.run;
-        for _ in 0..LOOKS {
-            let records = self.journal.records(run).await?;
-            let last = records.last().map(|last| &last.event);
-            if matches!(last, Some(Event::Stopped(_))) || self.kept.knows(run, &records)? {
-                return Ok(false);
+    /// A run's records, and what is found of the very same: nothing is read apart from what was verified.
+    async fn look(&self, run: &RunId) -> Result<(Vec<Record>, Finding)> {
+        let mut looks = LOOKS;
+        loop {
+            let (records, verified) = self.journal.verified(run).await?;
+            let lost = may_have_lost_its_end(&verified) && !self.kept.knows(run, &records)?;
+            looks = looks.saturating_sub(1);
+            if !lost || looks == 0 {
+                return Ok((records, Finding::of(verified, lost)));
             }
         }
-        Ok(true)
     }
 
     /// A run as JSON lines. This host vouches for what it has written itself, and for nothing else. What has become a secret since
@@ -139,7 +126,7 @@ impl Audit {
     /// `NotFound`, `Corrupt` where the records are not those that were written, `DiskFailed`; `Denied` where they hold a secret
     /// and are not to be `redacted`.
     pub async fn export(&self, run: &RunId, redacted: bool) -> Result<String> {
-        let found = self.verify(run).await?;
+        let (records, found) = self.look(run).await?;
         let vouched = match found.state {
             State::Intact => true,
             State::Unproven | State::Unchained(_) => false,
@@ -150,7 +137,6 @@ impl Audit {
                 );
             }
         };
-        let records = self.journal.records(run).await?;
         let shown = records.iter().cloned();
         let shown: Vec<Record> = shown.map(|record| self.journal.shown(record)).collect();
         let changed = records
@@ -187,6 +173,30 @@ impl Audit {
         };
         self.journal.import(records, provenance).await?;
         self.verify(&run).await
+    }
+}
+
+/// Whether a run's records are those that were written here, and none of them ends it: then it goes on, waits, or is cut.
+fn may_have_lost_its_end(verified: &Verified) -> bool {
+    let here = verified.provenance == Provenance::Here;
+    here && verified.broken.is_none() && !verified.stopped
+}
+
+impl Finding {
+    fn of(verified: Verified, has_lost_its_end: bool) -> Self {
+        let state = match verified.broken {
+            Some((seq, why)) => State::Broken(seq, why),
+            None if has_lost_its_end => State::EndMissing,
+            None if verified.unchained > 0 => State::Unchained(verified.unchained),
+            None if verified.provenance == Provenance::Foreign => State::Unproven,
+            None => State::Intact,
+        };
+        Self {
+            run: verified.run,
+            records: verified.records,
+            provenance: verified.provenance,
+            state,
+        }
     }
 }
 

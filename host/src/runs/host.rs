@@ -584,11 +584,9 @@ fn open_quarantine(places: &Places, stack_bytes: usize) -> Result<Quarantine> {
     )
 }
 
-/// Folders that are the host's own, and no tool's by any mount.
+/// Folders that are the host's own, with all below, and no tool's by any mount.
 fn own_folders(places: &Places) -> Vec<PathBuf> {
-    let below = ["cache", "engines", "begun", "servers"].map(|name| places.state.join(name));
     let mut own = vec![places.state.clone()];
-    own.extend(below);
     match &places.records {
         Records::InMemory => {}
         Records::Folder(path) => own.push(path.clone()),

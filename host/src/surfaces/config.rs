@@ -44,6 +44,7 @@ use std::path::{Path, PathBuf};
 use crate::edges::egress::Names;
 use crate::edges::named;
 use crate::edges::state::StateFolder;
+use crate::rules::file::OWN;
 use crate::runs::host::{Places, Records, Setup};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -275,9 +276,7 @@ impl Config {
         };
         // What has changed since it was trusted is where its runs are.
         let records = match &workspace {
-            Some((path, Standing::Trusted | Standing::Changed(_))) => {
-                path.with_file_name(".lazaret")
-            }
+            Some((path, Standing::Trusted | Standing::Changed(_))) => path.with_file_name(OWN),
             Some((_, Standing::New)) | None => around.state.join("runs"),
         };
         let places = Places {

@@ -45,6 +45,8 @@ fn the_hosts_own_folders_are_out_of_reach_by_any_mount() {
         ("cache", state.join("cache")),
         ("begun", state.join("begun")),
         ("engines", state.join("engines")),
+        ("answers", state.join("answers")),
+        ("attached", state.join("attached")),
         ("above", state.join("..")),
     ];
     // Makes the folders.
@@ -87,6 +89,79 @@ fn the_hosts_own_folders_are_out_of_reach_by_a_link() {
             .ends(3)
             .says(&["lazaret's own folder"]);
     }
+}
+
+/// A mount in which everything lies: this workspace, another project, and the user's own state folder.
+fn all_mounted() -> Station {
+    let station = Station::new();
+    let all = station.workspace().join("..");
+    station.write(
+        "lazaret.toml",
+        format!(
+            "[mounts.all]\npath = {all:?}\naccess = \"write\"\n[grants.\"files.*\"]\nmounts = {{ all = \"write\" }}\n"
+        ),
+    );
+    station.trust();
+    station.run(&["script", "-e", "return 1"]).ends(0);
+    let others = all.join("others/.lazaret");
+    fs::create_dir_all(&others).unwrap();
+    fs::write(others.join("journal.db"), "theirs").unwrap();
+    station
+}
+
+#[test]
+fn no_link_leads_to_what_lies_in_the_hosts_own_folders() {
+    let station = all_mounted();
+    let all = station.workspace().join("..");
+    for (to, link) in [
+        (".lazaret/journal.db", "journal"),
+        ("../state/lazaret/key", "key"),
+        ("../state/lazaret/answers", "answers"),
+        ("../others/.lazaret", "folder"),
+        ("../others/.lazaret/journal.db", "file"),
+    ] {
+        symlink(to, station.workspace().join(link)).unwrap();
+    }
+    let own = ["lazaret's own folder"];
+    for path in ["journal", "key", "folder/journal.db", "file"] {
+        let args = format!(r#"{{"path":"all/ws/{path}"}}"#);
+        station
+            .run(&["call", "files.read", &args])
+            .ends(3)
+            .says(&own);
+    }
+    for path in ["key", "answers/new", "folder/journal.db", "folder/new"] {
+        let args = format!(r#"{{"path":"all/ws/{path}","content":"x","mode":"replace"}}"#);
+        station
+            .run(&["call", "files.write", &args])
+            .ends(3)
+            .says(&own);
+    }
+    for path in ["answers", "folder"] {
+        let args = format!(r#"{{"path":"all/ws/{path}"}}"#);
+        station
+            .run(&["call", "files.list", &args])
+            .ends(3)
+            .says(&own);
+    }
+    let theirs = fs::read_to_string(all.join("others/.lazaret/journal.db")).unwrap();
+    assert_eq!(theirs, "theirs");
+    assert!(!station.state().join("answers/new").exists());
+}
+
+#[test]
+fn the_hosts_own_folders_stay_with_the_folder_that_they_lie_in() {
+    let station = all_mounted();
+    let all = station.workspace().join("..");
+    for source in ["state", "others"] {
+        let args = format!(r#"{{"source":"all/{source}","target":"all/elsewhere"}}"#);
+        station
+            .run(&["call", "files.move", &args])
+            .ends(3)
+            .says(&["holds lazaret's own folder, and stays where it is"]);
+    }
+    assert!(station.state().join("key").exists());
+    assert!(!all.join("elsewhere").exists());
 }
 
 #[test]

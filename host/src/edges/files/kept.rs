@@ -1,18 +1,19 @@
-//! What no tool changes, where it lies deeper than its name shows: below a folder that is moved.
+//! What no tool changes or sees into, where it lies deeper than its name shows: below a folder that is moved.
 
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
 use super::explain;
-use crate::rules::file::{is_kept, is_repository, kept, repository};
+use super::own::Own;
+use crate::rules::file::{is_kept, is_own, is_repository, kept, repository};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::MOVED_ENTRIES;
 
-/// Refuses to move a folder in which something lies that no tool changes, or that is too large to be looked through. No
-/// link is followed: what it leads to stays where it is.
-pub(super) fn check_moved(dir: &Dir, path: &str, from: &Path) -> Result<()> {
+/// Refuses to move a folder in which something lies that no tool changes, or one of lazaret's own folders, or that is too
+/// large to be looked through. No link is followed: what it leads to stays where it is.
+pub(super) fn check_moved(dir: &Dir, path: &str, from: &Path, own: &Own) -> Result<()> {
     let explain = |error: std::io::Error| explain(path, &error);
     let found = dir.symlink_metadata(from).map_err(explain)?;
     let mut left = MOVED_ENTRIES;
@@ -24,15 +25,20 @@ pub(super) fn check_moved(dir: &Dir, path: &str, from: &Path) -> Result<()> {
         // Each folder is opened name by name, so what lies deep costs more.
         left = left.checked_sub(depth).ok_or_else(|| too_many(path))?;
         let mut names: Vec<String> = Vec::new();
+        let mut holds_own = false;
         for entry in dir.read_dir(&folder).map_err(explain)? {
             let entry = entry.map_err(explain)?;
             left = left.checked_sub(1).ok_or_else(|| too_many(path))?;
             if entry.file_type().map_err(explain)?.is_dir() {
+                holds_own |= own.is(&entry.metadata().map_err(explain)?);
                 let below = folder.join(entry.file_name());
                 folders.push((below, depth.saturating_add(1)));
             }
             // A name that is no text is none of these.
             names.extend(entry.file_name().into_string());
+        }
+        if holds_own || names.iter().any(|name| is_own(name)) {
+            return Err(Error::new(Code::Denied, takes_own(path)));
         }
         if names.iter().any(|name| is_kept(name)) {
             return Err(Error::new(Code::Denied, kept(path)));
@@ -42,6 +48,13 @@ pub(super) fn check_moved(dir: &Dir, path: &str, from: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn takes_own(path: &str) -> String {
+    format!(
+        "`{}` holds lazaret's own folder, and stays where it is; move its other parts",
+        shown(path)
+    )
 }
 
 fn too_many(path: &str) -> Error {
@@ -63,13 +76,14 @@ mod tests {
     fn a_folder_that_is_too_large_or_too_deep_is_not_moved() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), ambient_authority()).unwrap();
+        let own = Own::of(&[]);
         dir.create_dir_all("deep/a/b/c").unwrap();
-        assert!(check_moved(&dir, "deep", Path::new("deep")).is_ok());
+        assert!(check_moved(&dir, "deep", Path::new("deep"), &own).is_ok());
         // 200 folders, one in the other: to look into the last of them takes 200 steps.
         let chain: PathBuf = (0..200).map(|_| "d").collect();
         dir.create_dir_all(Path::new("deep").join(chain)).unwrap();
-        let refused = check_moved(&dir, "deep", Path::new("deep")).unwrap_err();
+        let refused = check_moved(&dir, "deep", Path::new("deep"), &own).unwrap_err();
         assert!(refused.message().contains("move its parts"), "{refused:?}");
-        assert!(check_moved(&dir, "gone", Path::new("gone")).is_err());
+        assert!(check_moved(&dir, "gone", Path::new("gone"), &own).is_err());
     }
 }

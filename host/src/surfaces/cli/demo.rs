@@ -12,7 +12,7 @@ use super::policy::since;
 use super::run::pursue;
 use super::{Scene, print};
 use crate::edges::named;
-use crate::edges::state::StateFolder;
+use crate::edges::state::{DEMO, StateFolder};
 use crate::runs::host::{Goal, Host};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::trust::Pins;
@@ -72,7 +72,7 @@ impl Demo {
         let folder = match self.folder {
             Some(folder) => scene.around.folder.join(folder),
             None => StateFolder::open(&scene.around.state)?
-                .below("demo")?
+                .below(DEMO)?
                 .path()
                 .to_owned(),
         };
