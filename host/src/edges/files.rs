@@ -94,7 +94,8 @@ pub enum FileOutcome {
 
 impl Files {
     /// Opens each mount's folder. From here on the folders' paths are not used again. The host's `own`
-    /// folders are out of reach, by whatever mount or link a path leads to them.
+    /// folders are out of reach, by whatever mount or link a path leads to them. A mount whose folder is not there is
+    /// refused to whoever uses it: it keeps nobody from the others.
     ///
     /// # Errors
     /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own`, or the kernel's.
@@ -111,7 +112,7 @@ impl Files {
         };
         let own: Arc<[Identity]> = own.iter().filter_map(identity).collect();
         let mut open = BTreeMap::new();
-        for (name, path) in mounts {
+        for (name, path) in mounts.iter().filter(|(_, path)| !is_missing(path)) {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
                 let what = format!(
                     "the mount `{name}` cannot be opened: `{}`: {}",
@@ -338,8 +339,24 @@ impl Files {
     fn dir(&self, place: &Place) -> Result<&Dir> {
         self.mounts
             .get(&place.mount)
-            .ok_or_else(|| Error::bug("a granted mount is not open"))
+            .ok_or_else(|| match self.roots.contains_key(&place.mount) {
+                true => {
+                    let mount = shown(&place.mount);
+                    let what =
+                        format!("the folder of the mount `{mount}` was not there at the start");
+                    Error::new(Code::NotFound, what)
+                        .hint("`lazaret policy check` says where it should be")
+                }
+                false => Error::bug("a granted mount is not open"),
+            })
     }
+}
+
+/// Whether there is nothing at the path of a mount.
+#[must_use]
+pub fn is_missing(path: &Path) -> bool {
+    let opened = Dir::open_ambient_dir(path, ambient_authority());
+    opened.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The one path of a folder, whatever links lead to it.
