@@ -54,9 +54,20 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
         "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\nkey = \"canary\"\n",
         &[
             "line 5, column 1: there is no key `key` here",
-            "hint: did you mean `key_env`?",
+            "hint: a key is never in this file: write `key_env = \"OPENAI_API_KEY\"`",
         ],
     );
+    let key = check(
+        "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\napi_key = \"sk-canary\"\n",
+    );
+    let told = key.ends(2).says(&[
+        "no key `api_key` here",
+        "`key_env = \"OPENAI_API_KEY\"`",
+        "`lazaret secret set NAME`",
+    ]);
+    assert!(!format!("{told:?}").contains("canary"), "{told:?}");
+    let far = check("path = \"x\"\n").ends(2);
+    assert!(!far.err.contains("did you mean"), "{far:?}");
     wrong(
         "[grants.\"web.get_page\"]\nfetch = [{ url = \"http://a.test/\", metods = [\"GET\"] }]\n",
         &[

@@ -69,7 +69,7 @@ fn words(error: &ValidationError<'_>, schema: &Value) -> String {
 /// The schemas of which one has to fit.
 fn branches<'a>(schema: &'a Value, place: &str) -> &'a [Value] {
     let branches = schema.pointer(place).and_then(Value::as_array);
-    branches.map_or(&[], Vec::as_slice)
+    branches.map_or(&[][..], Vec::as_slice)
 }
 
 /// What fits none of several schemas, where these are values, or objects that differ in a tag.
