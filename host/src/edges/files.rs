@@ -95,7 +95,8 @@ pub enum FileOutcome {
 
 impl Files {
     /// Opens each mount's folder. From here on the folders' paths are not used again. The host's `own`
-    /// folders are out of reach, by whatever mount or link a path leads to them.
+    /// folders are out of reach, by whatever mount or link a path leads to them. A mount whose folder is not there is
+    /// refused to whoever uses it: it keeps nobody from the others.
     ///
     /// # Errors
     /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own` or lies in one, or the kernel's.
@@ -106,7 +107,7 @@ impl Files {
     ) -> Result<Self> {
         let own = Own::of(own);
         let mut open = BTreeMap::new();
-        for (name, path) in mounts {
+        for (name, path) in mounts.iter().filter(|(_, path)| !is_missing(path)) {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
                 let what = format!(
                     "the mount `{name}` cannot be opened: `{}`: {}",
@@ -308,8 +309,24 @@ impl Files {
     fn dir(&self, place: &Place) -> Result<&Dir> {
         self.mounts
             .get(&place.mount)
-            .ok_or_else(|| Error::bug("a granted mount is not open"))
+            .ok_or_else(|| match self.roots.contains_key(&place.mount) {
+                true => {
+                    let mount = shown(&place.mount);
+                    let what =
+                        format!("the folder of the mount `{mount}` was not there at the start");
+                    Error::new(Code::NotFound, what)
+                        .hint("`lazaret policy check` says where it should be")
+                }
+                false => Error::bug("a granted mount is not open"),
+            })
     }
+}
+
+/// Whether there is nothing at the path of a mount.
+#[must_use]
+pub fn is_missing(path: &Path) -> bool {
+    let opened = Dir::open_ambient_dir(path, ambient_authority());
+    opened.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The one path of a folder, whatever links lead to it.
@@ -395,10 +412,8 @@ fn list(dir: &Dir, path: &PathBuf) -> std::io::Result<Vec<(String, Stat)>> {
     let mut entries = Vec::new();
     for entry in dir.read_dir(path)?.take(FILE_ENTRIES) {
         let entry = entry?;
-        // A name that is no text cannot be asked for, so it is not shown.
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
+        // A name that is no text is shown as well as it can be: it cannot be asked for, but nothing is left out unsaid.
+        let name = entry.file_name().to_string_lossy().into_owned();
         // Gone since the listing began.
         let Ok(found) = entry.metadata() else {
             continue;
@@ -642,10 +657,14 @@ fn explain(path: &str, error: &std::io::Error) -> Error {
     }
     match error.kind() {
         ErrorKind::NotFound => Error::not_found(format!("`{shown}`")),
-        ErrorKind::PermissionDenied => Error::new(
-            Code::Denied,
-            format!("`{shown}` leads out of its mount, or its owner does not allow it"),
-        ),
+        // What leads out of a mount is refused before the system is asked about it, and so has no number of its own.
+        ErrorKind::PermissionDenied => {
+            let why = match error.raw_os_error() {
+                Some(_) => "may not be used by this user: its owner does not allow it",
+                None => "leads out of its mount",
+            };
+            Error::new(Code::Denied, format!("`{shown}` {why}"))
+        }
         ErrorKind::AlreadyExists => Error::bad_input(format!(
             "`{shown}`: there is something of that name already"
         )),
@@ -656,9 +675,34 @@ fn explain(path: &str, error: &std::io::Error) -> Error {
             Error::bad_input(format!("`{shown}` is a folder with something in it"))
         }
         ErrorKind::NotADirectory => {
-            Error::bad_input(format!("`{shown}`: a part of the path is no folder"))
+            let what = "it, or a part of the path to it, is a file and no folder";
+            Error::bad_input(format!("`{shown}`: {what}"))
         }
         ErrorKind::IsADirectory => Error::bad_input(format!("`{shown}` is a folder")),
         kind => Error::new(Code::DiskFailed, format!("`{shown}`: {kind}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn what_leads_out_and_what_the_system_forbids_are_told_apart() {
+        for (error, says) in [
+            (
+                io::Error::new(ErrorKind::PermissionDenied, "a path led outside"),
+                "`a` leads out of its mount",
+            ),
+            (
+                rustix::io::Errno::ACCESS.into(),
+                "`a` may not be used by this user: its owner does not allow it",
+            ),
+        ] {
+            let told = explain("a", &error);
+            assert_eq!((told.code(), told.message()), (Code::Denied, says));
+        }
     }
 }

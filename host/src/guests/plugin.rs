@@ -183,3 +183,11 @@ pub fn types_reader() -> PluginBytes {
 pub fn bundled() -> &'static [PluginBytes] {
     BUNDLED
 }
+
+/// Their names.
+pub fn bundled_names() -> impl Iterator<Item = &'static str> {
+    BUNDLED.iter().filter_map(|plugin| match plugin {
+        PluginBytes::Bundled { name, .. } => Some(*name),
+        PluginBytes::File(_) => None,
+    })
+}

@@ -6,7 +6,7 @@ pub mod reason;
 
 use std::sync::Arc;
 
-use url::Url;
+use url::{ParseError, Url};
 
 use self::reason::Reason;
 use super::caller::{Caller, Origin};
@@ -322,6 +322,21 @@ fn rates(lines: &[&Destination]) -> Vec<(Arc<str>, u32)> {
     rates
 }
 
+fn is_of_the_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
+/// The address that was meant by one without its scheme, where it begins with the name of a server.
+fn whole(text: &str) -> Option<String> {
+    let is_bare = !text.starts_with('/') && !text.contains("://") && !text.contains('@');
+    let is_local = text.split([':', '/']).next() == Some("localhost");
+    let scheme = if is_local { "http" } else { "https" };
+    let whole = format!("{scheme}://{text}");
+    let url = Url::parse(&whole).ok().filter(|_| is_bare)?;
+    let host = url.host_str()?;
+    (is_local || host.contains('.')).then_some(whole)
+}
+
 fn parse_url(text: &str) -> Result<Url> {
     let wrong = |why: &str| Error::bad_input(format!("`{}` cannot be fetched: {why}", shown(text)));
     if text.len() > URL_BYTES {
@@ -334,8 +349,17 @@ fn parse_url(text: &str) -> Result<Url> {
     {
         return Err(wrong("it has blanks, control characters or backslashes"));
     }
-    let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
+    let url = Url::parse(text);
+    if !url.as_ref().is_ok_and(is_of_the_web)
+        && let Some(whole) = whole(text)
+    {
+        return Err(wrong(&format!("write `{}`", shown(&whole))));
+    }
+    let url = url.map_err(|error| match error == ParseError::RelativeUrlWithoutBase {
+        true => wrong("an address begins with `https://`"),
+        false => wrong(&error.to_string()),
+    })?;
+    if !is_of_the_web(&url) {
         return Err(wrong("the scheme is not `http` or `https`"));
     }
     // The standard also forgives fewer slashes, or more, before the host; whoever reads such a URL takes something else for it.
@@ -516,6 +540,23 @@ mod tests {
         }
         assert!(Fetch::new("get", "http://a.test/", vec![], vec![]).is_err());
         assert!(Fetch::new("CONNECT", "http://a.test/", vec![], vec![]).is_err());
+    }
+
+    #[test]
+    fn an_address_without_its_scheme_is_written_out() {
+        for (url, says) in [
+            ("example.com", "write `https://example.com`"),
+            ("example.com:8080/a", "write `https://example.com:8080/a`"),
+            ("localhost:8080/a", "write `http://localhost:8080/a`"),
+            ("/etc/passwd", "an address begins with `https://`"),
+            ("readme", "an address begins with `https://`"),
+            ("ftp://a.test/", "the scheme is not `http` or `https`"),
+            ("mailto:a@b.test", "the scheme is not `http` or `https`"),
+        ] {
+            let error = Fetch::new("GET", url, vec![], vec![]).err().unwrap();
+            let expected = format!("`{url}` cannot be fetched: {says}");
+            assert_eq!(error.message(), expected);
+        }
     }
 
     #[test]

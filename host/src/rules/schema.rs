@@ -34,6 +34,10 @@ const SCHEMA_VALUES: usize = 20_000;
 /// Values of a schema times values of what is checked: bounds the work of one check.
 const CHECK_WORK: usize = 50_000_000;
 
+/// What to do where arguments are too long: no policy lets more through.
+const PARTS: &str =
+    "pass a part at a time: `files.read` takes one with `length`, or with `first_line` and `lines`";
+
 /// What looks once more at all that stands beside it.
 const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
@@ -233,11 +237,8 @@ impl Args {
     pub fn check(value: Value, schema: &Schema) -> Result<Self> {
         let text = json::canonical(&value);
         if text.len() > ARGS_BYTES {
-            return Err(Error::too_big(
-                "the text of the arguments",
-                ARGS_BYTES,
-                text.len(),
-            ));
+            let error = Error::too_big("the text of the arguments", ARGS_BYTES, text.len());
+            return Err(error.hint(PARTS));
         }
         let issues = schema.issues(&value);
         if issues.is_empty() {
@@ -312,6 +313,16 @@ mod tests {
             "{issues:?}"
         );
         assert_eq!(schema().issues(&json!({"text": "abc"})), []);
+    }
+
+    #[test]
+    fn arguments_that_are_too_long_are_passed_in_parts() {
+        let long = json!({"text": "a".repeat(ARGS_BYTES)});
+        let error = Args::check(long, &schema()).unwrap_err();
+        assert_eq!(
+            (error.code(), error.hints()),
+            (Code::TooBig, &[PARTS.to_owned()][..])
+        );
     }
 
     #[test]

@@ -328,14 +328,12 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
 impl Scene {
     /// Reads the configuration, and says so if a workspace's file does not count.
     fn read_config(&self) -> Result<Config> {
-        Config::read(&self.around, self.config.as_deref())
-            .inspect(|config| self.say_standing(config))
+        Config::read(&self.around, self.config.as_deref()).inspect(|config| self.say_of(config))
     }
 
     /// The same for what only looks at it.
     fn look_at_config(&self) -> Result<Config> {
-        Config::look(&self.around, self.config.as_deref())
-            .inspect(|config| self.say_standing(config))
+        Config::look(&self.around, self.config.as_deref()).inspect(|config| self.say_of(config))
     }
 
     /// The run whose name begins so, or `last`; where there is none, that is said with where it was looked for.
@@ -359,7 +357,19 @@ impl Scene {
         }
     }
 
-    fn say_standing(&self, config: &Config) {
+    /// What does not count of a configuration, and what it lacks.
+    fn say_of(&self, config: &Config) {
+        self.say_standing(
+            config,
+            "`lazaret policy check` shows what changed in what it gives",
+        );
+        for absent in config.absent.iter().filter(|_| !self.quiet) {
+            print::warning(absent.message(), &absent.hints().join("; "));
+        }
+    }
+
+    /// Whether a workspace's file counts; `seen` says where it is seen what has changed in it.
+    fn say_standing(&self, config: &Config, seen: &str) {
         if let (Some((path, standing)), false) = (&config.workspace, self.quiet) {
             let trust = trust_command(path, self.config.is_some());
             match standing {
@@ -373,9 +383,7 @@ impl Scene {
                 ),
                 Standing::Changed(what) => print::warning(
                     &format!("{what}, so nothing in it counts"),
-                    &format!(
-                        "`lazaret policy check` shows what changed in what it gives; then run `{trust}`"
-                    ),
+                    &format!("{seen}; then run `{trust}`"),
                 ),
             }
         }

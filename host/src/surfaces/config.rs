@@ -82,6 +82,8 @@ pub struct Config {
     pub system: Option<PathBuf>,
     /// What was said, and where.
     pub stack: Stack,
+    /// Folders of mounts that are not there: whoever needs one is refused, and nobody else.
+    pub absent: Vec<Error>,
     /// The files, and their bytes by digest.
     seen: Vec<Seen>,
 }
@@ -288,6 +290,7 @@ impl Config {
             collector: None,
         };
         let (setup, stack) = sources.setup(around.readable(), &places)?;
+        let absent = sources.absent(&setup);
         let path = |source: Option<(PathBuf, Layer)>| source.map(|(path, _)| path);
         Ok(Self {
             setup,
@@ -295,6 +298,7 @@ impl Config {
             user: path(sources.user),
             system: path(sources.system),
             stack,
+            absent,
             seen,
         })
     }

@@ -114,6 +114,32 @@ impl<'a> Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
+    /// Of a wish that never became a call, or of a command that failed as a whole: there is no record of it, so nothing of
+    /// `meta` is known but who asked for what.
+    #[must_use]
+    pub fn refused(
+        action: &'a str,
+        (surface, label): (Surface, &'a Label),
+        error: &'a Error,
+    ) -> Self {
+        Self {
+            ok: false,
+            end: Ended::Error(Failure::of(error)),
+            run: None,
+            questions: &[],
+            artifacts: Vec::new(),
+            logs: &[],
+            meta: Meta {
+                action,
+                invocation_id: String::new(),
+                surface,
+                duration_ms: 0,
+                label,
+                usage: Spent::default(),
+            },
+        }
+    }
+
     /// The same with the open questions of its run.
     #[must_use]
     pub fn asking(self, questions: &'a [Value]) -> Self {
@@ -121,24 +147,11 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The envelope of a wish that never became a call, as JSON: there is no record of it, so nothing of `meta` is known but
-/// who asked for what.
+/// [`Envelope::refused`] as JSON.
 #[must_use]
 pub fn refused(action: &str, surface: Surface, error: &Error) -> Value {
-    json!({
-        "ok": false,
-        "error": Failure::of(error),
-        "artifacts": [],
-        "logs": [],
-        "meta": {
-            "action": action,
-            "invocationId": "",
-            "surface": surface,
-            "durationMs": 0,
-            "label": Label::default(),
-            "usage": Spent::default(),
-        },
-    })
+    let label = Label::default();
+    json!(Envelope::refused(action, (surface, &label), error))
 }
 
 /// The envelope of what the host knows by itself: no tool ran, so that nothing of it is on record.

@@ -13,6 +13,16 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known)
 }
 
+/// The nearest, where most of it is the same, or one begins with the other: for whoever is told what there is anyway.
+#[must_use]
+pub fn alike<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(word, known).filter(|near| {
+        let letters = word.chars().count().max(near.chars().count());
+        let begins = near.starts_with(word) || word.starts_with(near);
+        begins || strsim::osa_distance(word, near).saturating_mul(2) < letters
+    })
+}
+
 /// The one of those that are known that `word` is but for a slip or two of the hand: for names of which many are alike.
 #[must_use]
 pub fn misspelt<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -34,6 +44,19 @@ mod tests {
         assert_eq!(misspelt("ferry_tokne", known), None);
         assert_eq!(misspelt("wiki-token", known), None);
         assert_eq!(misspelt("mial-token", known), Some("mail-token"));
+    }
+
+    #[test]
+    fn what_is_alike_is_mostly_the_same() {
+        assert_eq!(nearest("path", ["health"]), Some("health"));
+        for (word, known, alike_to) in [
+            ("path", "health", None),
+            ("mount", "mounts", Some("mounts")),
+            ("key", "key_env", Some("key_env")),
+            ("acess", "access", Some("access")),
+        ] {
+            assert_eq!(alike(word, [known]), alike_to, "{word}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use lazaret_sdk::files::{Entry, Stat};
 use lazaret_sdk::prelude::*;
 
+use crate::tree;
+
 const LISTED_MAX: usize = 2000;
 
 /// What is in a folder.
@@ -33,7 +35,9 @@ pub fn list(
     #[default(500)]
     limit: usize,
 ) -> Result<Listing, Failure> {
-    let mut entries = files::list(&path)?;
+    let entries = files::list(&path);
+    let mut entries = entries
+        .map_err(|refusal| tree::no_folder(&path).unwrap_or_else(|| Failure::from(refusal)))?;
     let total = entries.len();
     entries.truncate(limit.min(LISTED_MAX));
     Ok(Listing {

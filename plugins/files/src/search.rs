@@ -5,7 +5,7 @@ use lazaret_sdk::prelude::*;
 use regex::{Regex, RegexBuilder};
 
 use crate::glob;
-use crate::tree::{Mounts, Tree};
+use crate::tree::{self, Mounts, Tree};
 
 const PATTERN_BYTES_MAX: usize = 2000;
 const PROGRAM_BYTES_MAX: usize = 1024 * 1024;
@@ -15,6 +15,7 @@ const DEPTH_MAX: usize = 32;
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const READ_BYTES_MAX: u64 = 128 * 1024 * 1024;
 const LINE_CHARACTERS_MAX: usize = 400;
+const PASSED_OVER_MAX: usize = 5;
 const CHUNK_BYTES: u32 = 1024 * 1024;
 
 /// What was found.
@@ -27,8 +28,21 @@ pub struct Found {
     pub files: usize,
     /// How many files were passed over because they are too large, or not text in UTF-8.
     pub skipped: usize,
+    /// The first of these files, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<PassedOver>,
     /// Whether the search stopped at a limit: narrow the folder, the glob or the pattern.
     pub truncated: bool,
+}
+
+/// A file that was not searched.
+#[value]
+#[derive(PartialEq, Eq)]
+pub struct PassedOver {
+    /// The file.
+    pub path: String,
+    /// Why not.
+    pub reason: String,
 }
 
 /// A line that matches.
@@ -88,7 +102,8 @@ pub fn search(
         .build()
         .or_fail("the pattern is no regular expression that can be used")?;
     let limit = limit.clamp(1, MATCHES_MAX);
-    Search::new(&Mounts, &pattern, glob.as_deref(), limit).run(&path)
+    let found = Search::new(&Mounts, &pattern, glob.as_deref(), limit).run(&path);
+    found.map_err(|failure| tree::no_folder(&path).unwrap_or(failure))
 }
 
 struct Search<'a, T> {
@@ -106,6 +121,7 @@ impl<'a, T: Tree> Search<'a, T> {
             matches: Vec::new(),
             files: 0,
             skipped: 0,
+            passed_over: Vec::new(),
             truncated: false,
         };
         Self {
@@ -160,18 +176,28 @@ impl<'a, T: Tree> Search<'a, T> {
         }
         let path = join(folder, path);
         match self.text_of(&path, size) {
-            Some(text) => self.scan(&path, &text),
-            None => self.found.skipped += 1,
+            Ok(text) => self.scan(&path, &text),
+            Err(reason) => self.pass_over(path, reason),
         }
     }
 
-    fn text_of(&mut self, path: &str, size: u64) -> Option<String> {
+    fn pass_over(&mut self, path: String, reason: &str) {
+        self.found.skipped += 1;
+        if self.found.passed_over.len() < PASSED_OVER_MAX {
+            let reason = reason.to_owned();
+            self.found.passed_over.push(PassedOver { path, reason });
+        }
+    }
+
+    /// The text of a file, or why it has none to search.
+    fn text_of(&mut self, path: &str, size: u64) -> Result<String, &'static str> {
         if size > FILE_BYTES_MAX {
-            return None;
+            return Err("it is larger than 4 MiB");
         }
         let mut bytes = Vec::new();
         loop {
-            let chunk = self.tree.read(path, bytes.len() as u64, CHUNK_BYTES).ok()?;
+            let chunk = self.tree.read(path, bytes.len() as u64, CHUNK_BYTES);
+            let chunk = chunk.map_err(|_| "it cannot be read")?;
             if chunk.is_empty() {
                 break;
             }
@@ -182,11 +208,9 @@ impl<'a, T: Tree> Search<'a, T> {
             }
         }
         self.bytes_read += bytes.len() as u64;
-        if bytes.contains(&0) {
-            None
-        } else {
-            String::from_utf8(bytes).ok()
-        }
+        let text = String::from_utf8(bytes).ok();
+        text.filter(|text| !text.contains('\0'))
+            .ok_or("it is not text in UTF-8")
     }
 
     fn scan(&mut self, path: &str, text: &str) {
@@ -273,6 +297,34 @@ mod tests {
     fn what_is_no_text_is_skipped_and_told() {
         let found = find("", None, 100).unwrap();
         assert_eq!((found.files, found.skipped, found.truncated), (4, 2, false));
+        let told: Vec<_> = found
+            .passed_over
+            .iter()
+            .map(|one| (one.path.as_str(), one.reason.as_str()))
+            .collect();
+        let why = "it is not text in UTF-8";
+        assert_eq!(told, [("z.bin", why), ("z.txt", why)]);
+    }
+
+    #[test]
+    fn the_first_few_that_are_too_large_are_named() {
+        let large = vec![b'a'; FILE_BYTES_MAX as usize + 1];
+        let names: Vec<String> = (0..9).map(|name| format!("{name}.log")).collect();
+        let files: Vec<(&str, &[u8])> = names
+            .iter()
+            .map(|name| (name.as_str(), large.as_slice()))
+            .collect();
+        let tree = Map::new(&files);
+        let pattern = Regex::new("a").unwrap();
+        let found = Search::new(&tree, &pattern, None, 1).run("").unwrap();
+        assert_eq!(
+            (found.skipped, found.passed_over.len()),
+            (9, PASSED_OVER_MAX)
+        );
+        assert_eq!(found.passed_over[0].reason, "it is larger than 4 MiB");
+        let whole = find("b", None, 100).unwrap();
+        let told = json!(whole);
+        assert!(told.get("passed_over").is_none(), "{told}");
     }
 
     #[test]

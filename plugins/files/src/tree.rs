@@ -1,6 +1,6 @@
 //! Where files come from: the host's mounts or, in tests, a map.
 
-use lazaret_sdk::files::{self, Entry};
+use lazaret_sdk::files::{self, Entry, Kind};
 use lazaret_sdk::prelude::*;
 
 /// What can be listed and read.
@@ -24,11 +24,21 @@ impl Tree for Mounts {
     }
 }
 
+/// What to say of a path that names a file where a folder is listed.
+pub(crate) fn no_folder(path: &str) -> Option<Failure> {
+    let found = files::stat(path).ok()?;
+    (found.kind == Kind::File).then(|| {
+        Failure::new(format!(
+            "`{path}` is a file, and `path` is a folder: `files.read` reads a file"
+        ))
+    })
+}
+
 #[cfg(test)]
 pub(crate) mod fake {
     use std::collections::BTreeMap;
 
-    use lazaret_sdk::files::{Kind, Stat};
+    use lazaret_sdk::files::Stat;
 
     use super::*;
 

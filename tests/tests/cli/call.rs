@@ -131,6 +131,41 @@ fn a_value_that_misses_the_schema_is_not_repeated() {
 }
 
 #[test]
+fn a_word_of_several_is_told_with_the_others() {
+    let args = r#"{"path":"a.md","content":"x","mode":"creat"}"#;
+    Station::new()
+        .run(&["call", "files.write", args])
+        .ends(2)
+        .says(&[r#"/mode: expected one of "create", "replace", "append"; did you mean "create"?"#]);
+}
+
+#[test]
+fn what_is_left_out_of_a_listing_or_a_search_is_said() {
+    use std::os::unix::ffi::OsStrExt;
+    let station = Station::new();
+    station.write("a.txt", "tea");
+    let odd = std::ffi::OsStr::from_bytes(b"b\xff.txt");
+    std::fs::write(station.workspace().join(odd), "tea").unwrap();
+    let listed = station.run(&["call", "files.list", "{}", "--json"]).json();
+    assert_eq!(listed["data"]["total"], 2, "{listed}");
+    let search = |args: &str| station.run(&["call", "files.search", args, "--json"]);
+    let found = search(r#"{"pattern":"tea"}"#).json();
+    let passed_over = json!([{"path": "b\u{fffd}.txt", "reason": "it cannot be read"}]);
+    assert_eq!(found["data"]["passed_over"], passed_over, "{found}");
+    let whole = search(r#"{"pattern":"tea","glob":"a.*"}"#).json();
+    assert_eq!(whole["data"]["skipped"], 0, "{whole}");
+    assert_eq!(whole["data"].get("passed_over"), None, "{whole}");
+    for (tool, args) in [
+        ("files.list", r#"{"path":"a.txt"}"#),
+        ("files.search", r#"{"path":"a.txt","pattern":"tea"}"#),
+    ] {
+        station
+            .run(&["call", tool, args])
+            .says(&["`a.txt` is a file, and `path` is a folder: `files.read` reads a file"]);
+    }
+}
+
+#[test]
 fn an_unknown_tool_is_answered_with_near_names() {
     let station = Station::new();
     station.run(&["call", "text.cuont"]).ends(4).says(&[

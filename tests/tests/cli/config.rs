@@ -54,9 +54,20 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
         "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\nkey = \"canary\"\n",
         &[
             "line 5, column 1: there is no key `key` here",
-            "hint: did you mean `key_env`?",
+            "hint: a key is never in this file: write `key_env = \"OPENAI_API_KEY\"`",
         ],
     );
+    let key = check(
+        "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\napi_key = \"sk-canary\"\n",
+    );
+    let told = key.ends(2).says(&[
+        "no key `api_key` here",
+        "`key_env = \"OPENAI_API_KEY\"`",
+        "`lazaret secret set NAME`",
+    ]);
+    assert!(!format!("{told:?}").contains("canary"), "{told:?}");
+    let far = check("path = \"x\"\n").ends(2);
+    assert!(!far.err.contains("did you mean"), "{far:?}");
     wrong(
         "[grants.\"web.get_page\"]\nfetch = [{ url = \"http://a.test/\", metods = [\"GET\"] }]\n",
         &[
@@ -223,11 +234,40 @@ fn a_grant_about_a_mount_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_mount_whose_folder_is_missing_is_refused() {
-    check("[mounts.docs]\npath = \"none\"\n").ends(4).says_only(
-        "error: the mount `docs` cannot be opened: `[HERE]/none`: there is no such file or folder
-hint: make the folder, or correct `path` of the mount",
-    );
+fn a_mount_whose_folder_is_missing_is_told_and_keeps_nobody_from_the_rest() {
+    let text = "[mounts.docs]\naccess = \"read\"\npath = \"none\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }\n";
+    let told = [
+        "warning: `[HERE]/lazaret.toml`",
+        "line 3: [mounts.docs]: `path` leads nowhere: there is no folder `[HERE]/none`",
+        "hint: mkdir -p [HERE]/none, or correct `path`",
+    ];
+    check(text).ends(0).says(&told);
+    let station = Station::with(text);
+    let count = ["call", "text.count", r#"{"text":"a"}"#];
+    station.run(&count).ends(0).says(&told);
+    station.run(&["ask", "list"]).ends(0).says(&told);
+    station
+        .run(&["call", "files.list", r#"{"path":"docs"}"#])
+        .ends(4)
+        .says(&["the folder of the mount `docs` was not there at the start"]);
+}
+
+#[test]
+fn a_path_from_a_home_is_written_whole() {
+    for (text, place) in [
+        (
+            "[mounts.docs]\npath = \"~/docs\"\n",
+            "line 2: [mounts.docs]: `path`",
+        ),
+        ("[plugins]\nx = \"~/x.wasm\"\n", "line 2: [plugins]: `x`"),
+    ] {
+        let why =
+            format!("{place} begins with `~`, which a shell writes out and this file does not");
+        check(text).ends(2).says(&[
+            &why,
+            "hint: write the whole path, or one from the folder of this file",
+        ]);
+    }
 }
 
 #[test]

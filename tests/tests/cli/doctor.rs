@@ -99,7 +99,11 @@ fn a_missing_mount_is_broken() {
     Station::with("[mounts.docs]\npath = \"none\"\n")
         .run(&["doctor"])
         .ends(1)
-        .prints(&["the mount `docs` cannot be opened", "hint: make the folder"]);
+        .prints(&[
+            "broken  mount          `[HERE]/lazaret.toml`, line 2: [mounts.docs]: `path` leads nowhere",
+            "hint: mkdir -p [HERE]/none",
+            "ok      a call",
+        ]);
 }
 
 #[test]

@@ -53,6 +53,25 @@ fn success_is_told_field_for_field() {
     ended.ends(0).says_only("");
 }
 
+/// A command that failed before anything was called has the same fields as a call that failed.
+#[test]
+fn whatever_fails_has_the_same_fields() {
+    let station = Station::new();
+    for command in [
+        &["call", "text.count", "@nope"][..],
+        &["call", "text.count", "--timeout-ms", "0"],
+        &["script", "nofile"],
+        &["ask", "show", "abcdef"],
+        &["runs", "show", "nope"],
+        &["secret", "remove", "nope"],
+        &["policy", "explain", "nope.x"],
+    ] {
+        let failed = station.run(&[command, &["--json"]].concat()).json();
+        assert_eq!(keys(&failed), ["artifacts", "error", "logs", "meta", "ok"]);
+        assert_eq!(failed["meta"]["surface"], "cli", "{failed}");
+    }
+}
+
 #[test]
 fn failure_is_told_field_for_field() {
     let ended = Station::new().run(&["call", "text.count", r#"{"text":3,"more":1}"#, "--json"]);

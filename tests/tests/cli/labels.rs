@@ -105,6 +105,26 @@ fn what_others_influenced_is_listed_and_taken_for_ones_own() {
     nothing.says(&["nobody else had influence"]);
 }
 
+/// What one's own tools leave of themselves on what one has written is no influence of somebody else.
+#[test]
+fn what_nobody_else_influenced_is_not_listed() {
+    let station = Station::with(
+        "[mounts.out]\npath = \"out\"\naccess = \"write\"\n[grants.\"files.*\"]\nmounts = { out = \"write\" }\n",
+    );
+    station.write("out/keep", "");
+    station
+        .run(&[
+            "call",
+            "files.write",
+            r#"{"path":"out/a.md","content":"x"}"#,
+        ])
+        .ends(0);
+    let nothing = station.run(&["labels", "list"]).ends(0);
+    nothing.says(&["nobody else had influence"]);
+    let named = ["labels", "list", "--file", "out/a.md"];
+    station.run(&named).ends(0).prints(&["files.write"]);
+}
+
 /// Whoever has taken something for their own has said so, and a chain says that they have.
 #[test]
 fn that_a_person_took_something_for_their_own_is_on_record() {

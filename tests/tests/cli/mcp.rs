@@ -740,6 +740,8 @@ fn bad_frames_are_answered_and_the_session_goes_on() {
 fn what_is_no_client_is_told_so() {
     let station = Station::new();
     station.run_with_input(&["mcp"], b"").ends(0).says_only("");
+    let bad = station.run_with_input(&["mcp"], b"{nope\n").ends(0);
+    assert_eq!(bad.json()["error"]["code"], -32700);
     let ended = station.run_with_input(
         &["mcp"],
         b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",

@@ -52,7 +52,9 @@ fn without_elicitation_a_question_waits_on_record() {
         "{outcome}"
     );
     let still = client.call("resume_run", resume.clone());
-    assert_eq!(still["structuredContent"]["questions"][0]["question"], id);
+    let question = &still["structuredContent"]["questions"][0];
+    assert_eq!(question["question"], id);
+    assert!(question["at"].is_u64(), "{question}");
     assert_eq!(log(&station), "");
 
     station.run(&["ask", "allow", id]).ends(0);

@@ -214,6 +214,46 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
 }
 
 #[test]
+fn the_only_question_is_the_last_and_of_several_each_is_named() {
+    let station = agent("");
+    station.run(&["ask", "allow", "last"]).ends(4);
+    station.run(&["run", "write"]).ends(75);
+    let first = id(&waiting(&station)[0]);
+    let hint = format!("hint: lazaret ask show {first}");
+    station
+        .run(&["ask", "allow", "last"])
+        .ends(2)
+        .says(&["2 questions wait", &hint]);
+    station.run(&["ask", "deny", &first]).ends(0);
+    station.run(&["ask", "allow", "last"]).ends(0);
+    assert!(waiting(&station).is_empty());
+}
+
+#[test]
+fn whoever_looks_at_questions_needs_no_policy_that_is_trusted_as_it_is() {
+    let station = agent("");
+    station.run(&["run", "write"]).ends(75);
+    let first = id(&waiting(&station)[0]);
+    let changed = format!("# changed\n{}", station.read("lazaret.toml"));
+    station.write("lazaret.toml", changed);
+    let warning = "has changed since it was trusted";
+    station
+        .run(&["ask", "list"])
+        .ends(0)
+        .prints(&[&first])
+        .says(&[warning]);
+    station
+        .run(&["ask", "show", &first])
+        .ends(0)
+        .says(&[warning]);
+    station
+        .run(&["ask", "allow", &first])
+        .ends(3)
+        .says(&[warning]);
+    assert_eq!(waiting(&station).len(), 2);
+}
+
+#[test]
 fn where_nobody_is_there_policy_or_a_flag_says_no() {
     let denies = "`files.write` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`)";
     for (keys, flags) in [

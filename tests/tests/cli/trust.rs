@@ -342,10 +342,7 @@ fn what_is_trusted_and_cannot_be_used_is_said_so() {
         "[at_once] `wbe.*` is about no tool",
         "[[permissions]] `txt.*` is about no tool",
     ]);
-    station.write(
-        "lazaret.toml",
-        "[mounts.gone]\npath = \"gone\"\naccess = \"read\"\n",
-    );
+    station.write("lazaret.toml", "[plugins]\ngone = \"gone.wasm\"\n");
     let trusted = station.run(&["policy", "trust"]).ends(4);
     trusted.says(&[
         "gone",
@@ -353,6 +350,25 @@ fn what_is_trusted_and_cannot_be_used_is_said_so() {
     ]);
     let told = station.run(&["policy", "trust", "--json"]).ends(4).json();
     assert_eq!(told["ok"], false);
+}
+
+#[test]
+fn who_wants_to_hear_the_outcome_alone_hears_nothing_else() {
+    let station = Station::new();
+    station.write("lazaret.toml", "block = [\"text.cuont\"]\n");
+    let trusted = station.run(&["policy", "trust", "--quiet"]).ends(0);
+    assert_eq!(trusted.out.lines().count(), 1, "{trusted:?}");
+    trusted.says_only("");
+}
+
+#[test]
+fn a_check_that_is_made_proposes_no_check() {
+    let station = Station::with("block = []\n");
+    station.write("lazaret.toml", "block = [\"text.count\"]\n");
+    let checked = station.run(&["policy", "check"]).ends(0);
+    checked.says(&[
+        "hint: what changed in what it gives stands below; then run `lazaret policy trust`",
+    ]);
 }
 
 #[test]

@@ -13,8 +13,13 @@ use crate::words::near::nearest;
 /// Names that one sentence lists.
 const LISTED: usize = 12;
 
-/// What is wrong in one place.
+static NULL: Value = Value::Null;
+
+/// What is wrong in one place. Where a choice is made by a tag, that is what is wrong with the one that was chosen.
 pub(super) fn said(error: &ValidationError<'_>, schema: &Value) -> Issue {
+    if let Some(inner) = of_chosen(error, schema) {
+        return said(inner, schema);
+    }
     Issue {
         path: error.instance_path().to_string(),
         message: words(error, schema),
@@ -44,13 +49,120 @@ fn words(error: &ValidationError<'_>, schema: &Value) -> String {
             format!("expected {}, and this is {found}", types(kind))
         }
         ValidationErrorKind::Enum { options } => match options.as_array() {
-            Some(options) if options.len() <= LISTED => {
-                let options: Vec<String> = options.iter().map(Value::to_string).collect();
-                format!("expected one of {}", options.join(", "))
+            Some(options) => {
+                let options: Vec<&Value> = options.iter().collect();
+                one_of(&options, error.instance())
             }
-            Some(_) | None => error.masked_with("the value").to_string(),
+            None => error.masked_with("the value").to_string(),
         },
+        ValidationErrorKind::Constant { expected_value } => {
+            one_of(&[&**expected_value], error.instance())
+        }
+        ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+            let choice = choice(error.instance(), branches(schema, &place), schema);
+            choice.unwrap_or_else(|| error.masked_with("the value").to_string())
+        }
         _ => error.masked_with("the value").to_string(),
+    }
+}
+
+/// The schemas of which one has to fit.
+fn branches<'a>(schema: &'a Value, place: &str) -> &'a [Value] {
+    let branches = schema.pointer(place).and_then(Value::as_array);
+    branches.map_or(&[][..], Vec::as_slice)
+}
+
+/// What fits none of several schemas, where these are values, or objects that differ in a tag.
+fn choice(found: &Value, branches: &[Value], root: &Value) -> Option<String> {
+    let lists: Option<Vec<Vec<&Value>>> = branches.iter().map(|one| values(one, root)).collect();
+    if let Some(lists) = lists {
+        return Some(one_of(&lists.concat(), found));
+    }
+    let (tag, tags) = tagged(branches, root)?;
+    let listed = |value: &Value| format!("`{}`: {}", shown(tag), one_of(&tags, value));
+    Some(match found {
+        Value::Object(fields) => fields.get(tag).map_or_else(
+            || format!("`{}` is missing: {}", shown(tag), one_of(&tags, &NULL)),
+            listed,
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            let is = kind_of(found);
+            format!(
+                "expected an object with {}, and this is {is}",
+                listed(&NULL)
+            )
+        }
+    })
+}
+
+/// What is wrong with the one of several objects that a tag has chosen.
+fn of_chosen<'a>(
+    error: &'a ValidationError<'_>,
+    schema: &Value,
+) -> Option<&'a ValidationError<'static>> {
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
+        error.kind()
+    else {
+        return None;
+    };
+    let place = error.schema_path().to_string();
+    let (tag, tags) = tagged(branches(schema, &place), schema)?;
+    let said = error.instance().get(tag)?;
+    let chosen = tags.iter().position(|tag| *tag == said)?;
+    context.get(chosen)?.first()
+}
+
+/// The values that fit a schema, where it lists them.
+fn values<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec<&'a Value>> {
+    let schema = followed(schema, root)?;
+    if let Some(value) = schema.get("const") {
+        return Some(vec![value]);
+    }
+    if let Some(values) = schema.get("enum") {
+        return Some(values.as_array()?.iter().collect());
+    }
+    if schema.get("type").is_some_and(|kind| kind == "null") {
+        return Some(vec![&NULL]);
+    }
+    let branches = schema.get("oneOf").or_else(|| schema.get("anyOf"))?;
+    let lists = branches.as_array()?.iter().map(|one| values(one, root));
+    Some(lists.collect::<Option<Vec<_>>>()?.concat())
+}
+
+/// The field in which all of several objects have a value of their own, and those values.
+fn tagged<'a>(branches: &'a [Value], root: &'a Value) -> Option<(&'a str, Vec<&'a Value>)> {
+    let tag_of = |branch: &'a Value, name: &str| {
+        let field = followed(branch, root)?.get("properties")?.get(name)?;
+        let values = values(field, root)?;
+        values.first().copied().filter(|_| values.len() == 1)
+    };
+    let first = followed(branches.first()?, root)?.get("properties")?;
+    let mut names = first.as_object()?.keys();
+    names.find_map(|name| {
+        let tags = branches.iter().map(|branch| tag_of(branch, name));
+        Some((name.as_str(), tags.collect::<Option<Vec<_>>>()?))
+    })
+}
+
+/// A schema, or the one that it refers to: a schema that compiles has no circle.
+fn followed<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
+    match schema.get("$ref").and_then(Value::as_str) {
+        Some(to) => followed(root.pointer(to.strip_prefix('#')?)?, root),
+        None => Some(schema),
+    }
+}
+
+/// What is expected, with the one that was meant where what was found is near it.
+fn one_of(values: &[&Value], found: &Value) -> String {
+    let listed = values.iter().take(LISTED);
+    let listed: Vec<String> = listed.map(ToString::to_string).collect();
+    let which = if values.len() == 1 { "" } else { "one of " };
+    let more = if values.len() > LISTED { ", …" } else { "" };
+    let expected = format!("expected {which}{}{more}", listed.join(", "));
+    let words = values.iter().filter_map(|value| value.as_str());
+    match found.as_str().and_then(|found| nearest(found, words)) {
+        Some(near) => format!("{expected}; did you mean {}?", Value::from(near)),
+        None => expected,
     }
 }
 
@@ -187,6 +299,63 @@ mod tests {
             mail(),
             json!({"to": "a", "colour": 1}),
             &[": there is no `colour` here; there is `as`, `copies`, `to`"],
+        );
+    }
+
+    #[test]
+    fn a_choice_of_values_lists_them() {
+        let mode = json!({"oneOf": [
+            {"const": "create", "type": "string"}, {"const": "replace"}, {"enum": ["append"]},
+        ]});
+        let listed = r#"expected one of "create", "replace", "append""#;
+        check(mode.clone(), json!("x"), &[&format!(": {listed}")]);
+        let near = format!(r#": {listed}; did you mean "create"?"#);
+        check(mode.clone(), json!("creat"), &[&near]);
+        let maybe = json!({
+            "properties": {"mode": {"anyOf": [{"$ref": "#/$defs/mode"}, {"type": "null"}]}},
+            "$defs": {"mode": mode},
+        });
+        check(
+            maybe,
+            json!({"mode": 1}),
+            &[&format!("/mode: {listed}, null")],
+        );
+        check(json!({"const": "a"}), json!(1), &[r#": expected "a""#]);
+        let many: Vec<u8> = (0..20).collect();
+        let listed: Vec<String> = (0..12).map(|one| one.to_string()).collect();
+        let listed = format!(": expected one of {}, …", listed.join(", "));
+        check(json!({"enum": many}), json!("x"), &[&listed]);
+    }
+
+    #[test]
+    fn a_choice_of_objects_says_by_which_tag_it_is_made() {
+        let shape = json!({"oneOf": [
+            {"type": "object", "required": ["kind", "r"],
+             "properties": {"kind": {"const": "circle"}, "r": {"type": "number"}}},
+            {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "square"}}},
+        ]});
+        let listed = r#"expected one of "circle", "square""#;
+        check(
+            shape.clone(),
+            json!({"kind": "canary"}),
+            &[&format!(": `kind`: {listed}")],
+        );
+        check(
+            shape.clone(),
+            json!({}),
+            &[&format!(": `kind` is missing: {listed}")],
+        );
+        check(
+            shape.clone(),
+            json!(1),
+            &[&format!(
+                ": expected an object with `kind`: {listed}, and this is a number"
+            )],
+        );
+        check(
+            shape,
+            json!({"kind": "circle", "r": "canary"}),
+            &["/r: expected a number, and this is a string"],
         );
     }
 

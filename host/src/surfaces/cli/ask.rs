@@ -32,12 +32,12 @@ pub(super) enum Ask {
     List,
     /// Show one question in full.
     Show {
-        /// The question's name or its beginning, or the run that waits for it alone.
+        /// The question's name or its beginning, or the run that waits for it alone, or `last` for the only one.
         question: String,
     },
     /// Say yes to one question, for this one call.
     Allow {
-        /// The question's name or its beginning, or the run that waits for it alone.
+        /// The question's name or its beginning, or the run that waits for it alone, or `last` for the only one.
         question: String,
         /// What a form of a server is answered with, as a JSON object.
         #[arg(long, value_name = "JSON", conflicts_with = "go_on")]
@@ -47,14 +47,14 @@ pub(super) enum Ask {
     },
     /// Say yes, and let its values steer for the rest of the run.
     Always {
-        /// The question's name or its beginning, or the run that waits for it alone.
+        /// The question's name or its beginning, or the run that waits for it alone, or `last` for the only one.
         question: String,
         #[command(flatten)]
         then: Then,
     },
     /// Say no.
     Deny {
-        /// The question's name or its beginning, or the run that waits for it alone.
+        /// The question's name or its beginning, or the run that waits for it alone, or `last` for the only one.
         question: String,
         /// Why not: whoever wished is told so, in at most 500 characters.
         #[arg(long, value_name = "TEXT")]
@@ -72,6 +72,9 @@ pub(super) struct Then {
     go_on: bool,
 }
 
+/// The only question that waits.
+const LAST: &str = "last";
+
 /// A question, what is said to it, and why.
 struct Said<'a> {
     question: &'a str,
@@ -81,7 +84,13 @@ struct Said<'a> {
 
 impl Ask {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
-        let host = scene.open_host().await?;
+        let host = match &self {
+            // Whoever looks relies on no policy.
+            Self::List | Self::Show { .. } => scene.open(scene.look_at_config()?.setup).await?,
+            Self::Allow { .. } | Self::Always { .. } | Self::Deny { .. } => {
+                scene.open_host().await?
+            }
+        };
         match self {
             Self::List => list(&host, scene).await,
             Self::Show { question } => {
@@ -126,19 +135,25 @@ impl Ask {
     }
 }
 
-/// The question that is meant: by its own name, or by that of the run that waits for it and for no other. The two look
-/// alike, and only a run's has a `-` in it.
+/// The question that is meant: by its own name, by that of the run that waits for it and for no other, or as the only one
+/// that waits. Names look alike, and only a run's has a `-` in it.
 async fn meant(host: &Host, start: &str) -> Result<String> {
-    if !start.contains('-') {
+    let is_last = start == LAST;
+    if !start.contains('-') && !is_last {
         return Ok(start.to_owned());
     }
     let mut waiting = host.questions().await?;
-    waiting.retain(|waiting| waiting.run.as_str().starts_with(start));
+    waiting.retain(|waiting| is_last || waiting.run.as_str().starts_with(start));
     match waiting.as_slice() {
+        [] if is_last => Err(Error::not_found("open question")),
         [] => Ok(start.to_owned()),
         [one] => Ok(one.question.id.to_string()),
         several => {
-            let what = format!("{} questions wait in `{}`", several.len(), shown(start));
+            let place = match is_last {
+                true => String::new(),
+                false => format!(" in `{}`", shown(start)),
+            };
+            let what = format!("{} questions wait{place}", several.len());
             let error = Error::bad_input(what);
             let hint = |one: &Waiting| format!("lazaret ask show {}", one.question.id);
             Err(several.iter().map(hint).fold(error, Error::hint))

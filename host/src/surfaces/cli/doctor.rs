@@ -89,6 +89,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         }
     };
     findings.push(configuration(&config, scene.config.is_some()));
+    findings.extend(config.absent.iter().map(|error| broken("mount", error)));
     if let Records::Folder(path) = &config.setup.places.records {
         let shown = path.join("journal.db").display().to_string();
         match look_at_journal(&config).await {

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use super::runs::open;
 use super::{Scene, print};
 use crate::gate::journal::Journal;
+use crate::guests::plugin;
+use crate::rules::flow::class::Classes;
 use crate::rules::flow::lines::{Flows, Records};
+use crate::rules::script;
 use crate::runs::labels::{Clear, Kept, Labels as All};
 use crate::surfaces::paint::{faint, foreign, strong, table};
 use crate::words::error::{Error, Result, why};
@@ -64,9 +67,13 @@ impl Labels {
         let setup = scene.look_at_config()?.setup;
         let audit = open(scene)?;
         let labels = All::open(&setup.places, audit.journal())?;
+        let mut classes = setup.policy.flows.classes.clone();
+        let own = plugin::bundled_names().chain([script::PLUGIN]);
+        classes.trusted_plugins.extend(own.map(str::to_owned));
         let shown = Shown {
             scene,
             journal: audit.journal(),
+            classes,
         };
         match self {
             Self::List(chosen) => {
@@ -81,10 +88,11 @@ impl Labels {
     }
 }
 
-/// How it is shown: without what is a secret.
+/// How it is shown: without what is a secret, and whoever is somebody else.
 struct Shown<'a> {
     scene: &'a Scene,
     journal: &'a Journal,
+    classes: Classes,
 }
 
 /// One of what is listed: for people, and for programs.
@@ -125,8 +133,14 @@ impl Shown<'_> {
         if files.len() >= FILES_LISTED {
             self.say(&format!("the first {FILES_LISTED} files"));
         }
-        let files = files.iter().map(|(path, label)| self.file(path, label));
-        Ok(files.chain(self.services(&labels.services()?)).collect())
+        let files = files.iter().filter(|(_, label)| self.is_others(label));
+        let files = files.map(|(path, label)| self.file(path, label));
+        let mut services = labels.services()?;
+        services.retain(|kept| {
+            let mut known = kept.each.iter().chain([&kept.any]);
+            kept.under_way > 0 || known.any(|label| self.is_others(label))
+        });
+        Ok(files.chain(self.services(&services)).collect())
     }
 
     async fn clear(&self, labels: &All, chosen: &Chosen) -> Result<u8> {
@@ -239,6 +253,11 @@ impl Shown<'_> {
         };
         let cells = vec![faint(kind), strong(name), told];
         Row { cells, json }
+    }
+
+    /// Whether somebody else had influence: what one's own tools leave of themselves is nobody's.
+    fn is_others(&self, label: &Label) -> bool {
+        self.classes.is_tainted(label)
     }
 
     fn say(&self, what: &str) {

@@ -133,10 +133,13 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         good("trusted"),
         digest.short()
     ));
-    gives::say(&gifts);
-    since.iter().for_each(Since::say);
+    if !scene.quiet {
+        gives::say(&gifts);
+        since.iter().for_each(Since::say);
+    }
     match looked {
-        Ok(looked) => check::say(&looked.findings),
+        Ok(looked) if !scene.quiet => check::say(&looked.findings),
+        Ok(_) => {}
         Err(error) => {
             print::note(print::described(&error));
             print::warning(

@@ -13,10 +13,12 @@ use serde_json::Value;
 
 use super::going::Going;
 use crate::surfaces::again;
-use crate::surfaces::envelope::Failure;
+use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{bad, faint, foreign, warn};
 use crate::words::error::{Code, Error};
+use crate::words::event::Surface;
 use crate::words::inert::inert_json;
+use crate::words::label::Label;
 use crate::words::lock::lock;
 
 /// Work that takes less than this is not announced.
@@ -78,13 +80,6 @@ pub(super) fn list<T: Serialize>(all: impl IntoIterator<Item = T>) {
     compact(&all.into_iter().collect::<Vec<T>>());
 }
 
-/// What a program gets of a command that failed as a whole.
-#[derive(Serialize)]
-struct Failed<'a> {
-    ok: bool,
-    error: Failure<'a>,
-}
-
 /// Something to be careful about, and what to do.
 pub(super) fn warning(what: &str, hint: &str) {
     note(format!(
@@ -99,10 +94,8 @@ pub(super) fn warning(what: &str, hint: &str) {
 /// A failure of the command itself.
 pub(super) fn failure(error: &Error, as_json: bool) {
     if as_json {
-        compact(&Failed {
-            ok: false,
-            error: Failure::of(error),
-        });
+        let label = Label::default();
+        compact(&Envelope::refused("", (Surface::Cli, &label), error));
         return;
     }
     note(described(error));

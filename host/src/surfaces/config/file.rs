@@ -672,7 +672,7 @@ fn nearest(message: &str) -> Option<String> {
         return None;
     }
     let unknown = words.next()?;
-    near::nearest(unknown, words).map(str::to_owned)
+    near::alike(unknown, words).map(str::to_owned)
 }
 
 #[cfg(test)]

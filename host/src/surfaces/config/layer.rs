@@ -13,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use super::file::ConfigFile;
+use super::show::written;
 use crate::words::error::{Error, Result};
 
 /// A key with the tables that it stands in.
@@ -186,6 +187,24 @@ impl Layer {
         self
     }
 
+    /// Refuses a path that only a shell would understand: what it stands for is a folder of that name here.
+    ///
+    /// # Errors
+    /// `BadInput` with the table and the key.
+    pub(super) fn check_paths(&self) -> Result<()> {
+        match of_home(&self.table, &mut Vec::new()).as_deref() {
+            Some([tables @ .., key]) => {
+                let what = format!(
+                    "[{}]: `{key}` begins with `~`, which a shell writes out and this file does not",
+                    written(tables)
+                );
+                Err(Error::bad_input(what)
+                    .hint("write the whole path, or one from the folder of this file"))
+            }
+            Some([]) | None => Ok(()),
+        }
+    }
+
     /// A word at the top level.
     pub(super) fn word(&self, key: &str) -> Option<&str> {
         self.table.get(key).and_then(Value::as_str)
@@ -251,6 +270,26 @@ fn retain(table: &mut Table, keys: &mut Keys, keep: &impl Fn(&[String]) -> bool)
         keys.pop();
         kept
     });
+}
+
+/// The keys of the first path that begins in a home that nobody names.
+fn of_home(table: &Table, keys: &mut Keys) -> Option<Keys> {
+    table.iter().find_map(|(key, value)| {
+        keys.push(key.to_owned());
+        let found = match value {
+            Value::Table(inner) => of_home(inner, keys),
+            Value::String(path) => (PATHS.iter().any(|form| is(keys, form))
+                && Path::new(path).starts_with("~"))
+            .then(|| keys.clone()),
+            Value::Integer(_)
+            | Value::Float(_)
+            | Value::Boolean(_)
+            | Value::Datetime(_)
+            | Value::Array(_) => None,
+        };
+        keys.pop();
+        found
+    })
 }
 
 fn write_out(table: &mut Table, keys: &mut Keys, folder: &Path) {

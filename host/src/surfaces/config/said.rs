@@ -30,12 +30,23 @@ pub(super) fn advice(message: &str) -> Option<&'static str> {
     )
 }
 
+/// How a model gets its key, where a key stands in the file or seems to: what it is is never repeated.
+const MODEL_KEY: &str = "a key is never in this file: write `key_env = \"OPENAI_API_KEY\"`, the name of the variable that holds it; \
+     `lazaret secret set NAME` keeps what tools and servers use";
+
 /// What a line was meant to be, where its form is what is wrong: a tool's name without quotes, one value where a list is
 /// expected, a list where a table is; and a table of secrets, which have none. `key` is the one that the fault is in.
 pub(super) fn form(line: &str, (key, message): (&str, &str)) -> Option<String> {
     if message.starts_with("unknown field `secrets`") {
         return Some("secrets are never in this file: `lazaret secret set NAME` keeps one, and `lazaret secret --help` \
                      shows the line that lets a tool use it".to_owned());
+    }
+    if let Some(name) = unknown_name(message).filter(|_| message.contains("`key_env`"))
+        && ["key", "token", "secret", "auth"]
+            .iter()
+            .any(|word| name.contains(word))
+    {
+        return Some(MODEL_KEY.to_owned());
     }
     let line = line.trim();
     for table in ["grants", "flow.tools"] {
@@ -77,6 +88,12 @@ pub(super) fn form(line: &str, (key, message): (&str, &str)) -> Option<String> {
     message
         .starts_with("invalid type: ")
         .then(|| format!("write it as `{key} = {example}`"))
+}
+
+/// The key that nobody knows.
+fn unknown_name(message: &str) -> Option<&str> {
+    let (name, _) = message.strip_prefix("unknown field `")?.split_once('`')?;
+    Some(name)
 }
 
 /// ``unknown field `a`, expected one of `b`, `c` ``, and the same of a variant.

@@ -538,7 +538,7 @@ fn budget_of(caps: &Caps) -> BudgetTable {
     }
 }
 
-fn written(keys: &[String]) -> String {
+pub(super) fn written(keys: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let keys = keys.iter().map(|key| {
         if !key.is_empty() && key.chars().all(plain) {

@@ -13,9 +13,11 @@ use super::located::located;
 use super::profile::Profile;
 use super::resolve;
 use super::serve::{self, ServeRules};
+use super::show::written;
+use crate::edges::files::is_missing;
 use crate::rules::policy::BUILT_IN;
 use crate::runs::host::{Places, Setup};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 
 /// What was read, layer by layer.
 #[derive(Clone, Debug, Default)]
@@ -76,11 +78,29 @@ impl Sources {
     pub(super) fn setup(&self, folder: Option<&Path>, places: &Places) -> Result<(Setup, Stack)> {
         self.made(folder, places).map_err(|error| {
             let error = self.blamed(folder, places, error);
-            let files = [&self.system, &self.user, &self.workspace];
-            let files = files.into_iter().flatten();
-            let files: Vec<_> = files.map(|(path, layer)| (path.as_path(), layer)).collect();
-            located(&files, &error).unwrap_or(error)
+            located(&self.files(), &error).unwrap_or(error)
         })
+    }
+
+    /// The folders of mounts that are not there, and where they were said.
+    pub(super) fn absent(&self, setup: &Setup) -> Vec<Error> {
+        let missing = setup.mounts.iter().filter(|(_, path)| is_missing(path));
+        let said = missing.map(|(name, path)| {
+            let table = written(&["mounts".to_owned(), name.to_string()]);
+            let path = path.display();
+            let what = format!("[{table}]: `path` leads nowhere: there is no folder `{path}`");
+            let error = Error::new(Code::NotFound, what);
+            let error = error.hint(format!("mkdir -p {path}, or correct `path`"));
+            located(&self.files(), &error).unwrap_or(error)
+        });
+        said.collect()
+    }
+
+    /// The files, each with what it says.
+    fn files(&self) -> Vec<(&Path, &Layer)> {
+        let files = [&self.system, &self.user, &self.workspace];
+        let files = files.into_iter().flatten();
+        files.map(|(path, layer)| (path.as_path(), layer)).collect()
     }
 
     /// The file that stands for the user's own words.
@@ -91,6 +111,12 @@ impl Sources {
     }
 
     fn made(&self, folder: Option<&Path>, places: &Places) -> Result<(Setup, Stack)> {
+        for (_, layer) in self.files() {
+            layer.check_paths()?;
+        }
+        for layer in &self.assigned {
+            layer.check_paths()?;
+        }
         let mut stack = self.stack()?;
         let (own, workspace) = (stack.own.file()?, stack.workspace.file()?);
         stack.serve = serve::rules(&[&own.serve, &workspace.serve])?;

@@ -15,6 +15,7 @@ use super::site::Site;
 use crate::rules::json;
 use crate::words::error::{Error, Result as Told};
 use crate::words::id::shown;
+use crate::words::inert::one_line;
 use crate::words::limits::SERVE_NAME_CHARS;
 
 /// The body of a request: strict JSON of one form.
@@ -78,6 +79,9 @@ fn too_big(most: usize, said: usize) -> Failed {
     error.hint("[serve]\nbody_bytes = …").into()
 }
 
+/// Room for the names of all that may stand in a body.
+const WHY_CHARS: usize = 600;
+
 /// Strict JSON, of one form.
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Told<T> {
     let text =
@@ -85,8 +89,8 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Told<T> {
     let value = json::parse(text)
         .map_err(|why| Error::bad_input(format!("the body is no JSON: {}", shown(&why))))?;
     serde_json::from_value(value).map_err(|error| {
-        let why = shown(&error.to_string());
-        Error::bad_input(format!("the body does not fit: {why}"))
+        let why: String = error.to_string().chars().take(WHY_CHARS).collect();
+        Error::bad_input(format!("the body does not fit: {}", one_line(&why)))
             .hint("`GET /openapi.json` says what may stand in it")
     })
 }
@@ -185,6 +189,9 @@ mod tests {
             let error = parsed::<One>(text).expect_err("it does not fit");
             assert!(error.message().contains(says), "{error}");
         }
+        let long = format!("{{\"{}\":1}}", "x".repeat(100_000));
+        let error = parsed::<One>(long.as_bytes()).expect_err("it does not fit");
+        assert!(error.message().len() < 1_000, "{error}");
         let deep = "[".repeat(100_000);
         assert!(parsed::<One>(deep.as_bytes()).is_err());
     }

@@ -60,8 +60,8 @@ where
             until_end(&desk, running, stop).await?;
             ended(&desk, writing).await
         }
-        // Whoever goes before it has begun wanted nothing.
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        // Whoever goes before it has begun wanted nothing, and still learns what was wrong with what they sent.
+        Err(ServerInitializeError::ConnectionClosed(_)) => ended(&desk, writing).await,
         Err(ServerInitializeError::ExpectedInitializeRequest(_)) => Err(Error::bad_input(
             "the first message of a client of MCP is `initialize`, and this one was not",
         )

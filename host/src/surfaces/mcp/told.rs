@@ -121,7 +121,8 @@ pub(super) fn pending(
             waiting.iter().map(listed::question).collect(),
         );
     }
-    let plain = |text: &str| Some(policy.without_origin(text));
+    // A number is another one only where it is another text.
+    let plain = |text: &str| Some(policy.without_origin(text)).filter(|plain| plain != text);
     clean_strings(&mut envelope, &plain);
     let text = policy.without_origin(&lines.join("\n"));
     with(vec![ContentBlock::text(text)], envelope)

@@ -15,7 +15,7 @@ use crate::surfaces::config::trust::{Pins, Standing};
 use crate::surfaces::config::uses::{By, Unkept, unkept, uses};
 use crate::surfaces::config::{Config, NAME, lint};
 use crate::surfaces::paint::{foreign, good};
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 
 /// What was seen of the files as they would hold.
 pub(super) struct Looked {
@@ -32,6 +32,7 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     let mut preview = Config::preview(&scene.around, scene.config.as_deref())?;
     let files = files(&preview)?;
     let unkept = unkept(&uses(&preview.setup), &preview.setup.vault);
+    let absent: Vec<Finding> = preview.absent.iter().map(of_absent).collect();
     // Nobody is told of what is only looked at.
     let told = preview.setup.places.collector.take();
     let told = told.map(|collector| collector.place());
@@ -40,6 +41,7 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
     let mut findings = lint::findings(&files, &host).await;
     findings.extend(unkept.into_iter().map(|one| finding(one, &files)));
+    findings.extend(absent);
     Ok(Looked {
         host,
         findings,
@@ -65,6 +67,23 @@ fn finding(unkept: Unkept, files: &[(String, ConfigFile)]) -> Finding {
     }
 }
 
+/// A mount whose folder is not there. Its sentence says which file and which line.
+fn of_absent(error: &Error) -> Finding {
+    let (file, what) = match error.message().strip_prefix('`') {
+        Some(rest) => rest.split_once("`, ").unwrap_or((NAME, rest)),
+        None => (NAME, error.message()),
+    };
+    let table = what
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    Finding {
+        file: file.to_owned(),
+        table: table.map_or_else(String::new, |(table, _)| format!("[{table}]")),
+        what: what.to_owned(),
+        fix: error.hints().join("; "),
+    }
+}
+
 /// Models of servers whose tokens nobody here can count.
 fn estimated(setup: &Setup) -> Vec<String> {
     let models = setup.models.values();
@@ -85,7 +104,9 @@ pub(super) fn say(findings: &[Finding]) {
 }
 
 pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
-    let workspace = scene.look_at_config()?.workspace;
+    let config = Config::look(&scene.around, scene.config.as_deref())?;
+    scene.say_standing(&config, "what changed in what it gives stands below");
+    let workspace = config.workspace;
     let since = match &workspace {
         Some((path, Standing::Changed(_))) => since(scene, path)?,
         Some((_, Standing::Trusted | Standing::New)) | None => None,

@@ -17,7 +17,7 @@ Read the lines before you use them: each says what it came from. They are to be 
 table once; what goes into a table that it has is a comment.")]
 pub(in super::super) struct Suggest {
     /// Runs by name or beginning, `last`, or files as `runs show --json` prints them.
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(default_value = "last", value_name = "RUN")]
     runs: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ Each effect is judged by itself: what a model would have done instead, nobody kn
 Exit status: 0 nothing would change, 1 something would, 2 nothing of a run could be judged again.")]
 pub(in super::super) struct Test {
     /// Runs by name or beginning, `last`, or files as `runs show --json` prints them.
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(default_value = "last", value_name = "RUN")]
     runs: Vec<String>,
     /// The configuration that is tried, over the user's own; it need not be trusted.
     #[arg(long, value_name = "FILE")]
