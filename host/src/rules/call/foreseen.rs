@@ -18,6 +18,7 @@ use crate::rules::policy::Policy;
 use crate::words::error::Error;
 use crate::words::event::Denial;
 use crate::words::label::{Label, Source};
+use crate::words::limits::POINTS;
 
 /// An effect that a call makes likely.
 pub(crate) enum Wish {
@@ -63,7 +64,10 @@ pub(super) fn granting(call: &Call, caller: &Caller, policy: &Policy) -> Vec<Str
         ..caller.clone()
     };
     let known = foresee_all(call, &policy.flows).into_iter();
-    let known = known.filter(|foreseen| foreseen.guessed.is_none());
+    // Whoever wishes fills no record with lines: no more is proposed for than would be asked about.
+    let known = known
+        .filter(|foreseen| foreseen.guessed.is_none())
+        .take(POINTS);
     let denied = known.filter_map(|foreseen| foreseen.wish.denied(&inner, policy));
     let mut lines: Vec<String> = denied.flat_map(|denial| denial.allow).collect();
     let head = format!("[grants.\"{}\"]", Pattern::exactly(&call.tool));
