@@ -156,9 +156,16 @@ fn named(caller: &Caller, bound_to: &[String], reasons: &[&str]) -> (QuestionId,
 /// A question as an error: whoever called waits, and whoever may answer learns how.
 #[must_use]
 pub fn asked(question: &Question) -> Error {
-    Error::new(Code::Asked, question.text.clone())
+    let id = &question.id;
+    let error = Error::new(Code::Asked, question.text.clone())
         .hint(format!("it is asked by {}", question.rule))
-        .hint(format!("lazaret ask allow {}", question.id))
+        .hint(format!("lazaret ask allow {id}"));
+    match question.values.is_empty() {
+        true => error,
+        false => error.hint(format!(
+            "lazaret ask always {id}   (its values may then steer for the rest of the run)"
+        )),
+    }
 }
 
 /// Questions of one step as one error; nothing where there is none.

@@ -10,7 +10,7 @@ use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant};
 use super::policy::{BUILT_IN, Policy};
 use super::secret::UNDECLARED;
-use crate::words::event::Denial;
+use crate::words::event::{Denial, Verdict};
 use crate::words::id::{ToolName, is_hidden, shown};
 
 /// How a line begins that names the flag which does the same for one run.
@@ -116,6 +116,47 @@ pub fn listing(tool: &ToolName, id: &str) -> String {
     )
 }
 
+/// The line by which new files in a mount need nobody's word.
+#[must_use]
+pub fn workspace(mount: &str) -> String {
+    let mount = quoted(mount);
+    format!(
+        "[mounts.{mount}]\n{WORKSPACE}\n# or this alone: new files in that folder then need nobody's word"
+    )
+}
+
+/// The mount of such a line.
+#[must_use]
+pub fn workspace_in(line: &str) -> Option<&str> {
+    let (head, rest) = line.split_once('\n')?;
+    let (table, mount) = named(head)?;
+    (table == "mounts" && rest.starts_with(WORKSPACE)).then_some(mount)
+}
+
+/// What makes a mount a workspace.
+const WORKSPACE: &str = "workspace = true";
+
+/// Why nobody is vouched for by a value, and what is meant perhaps: a folder, or all that is in one, is no value of any
+/// argument.
+#[must_use]
+pub fn vouches_for_nothing(value: &str) -> Option<(String, String)> {
+    let (folder, last) = value.rsplit_once('/')?;
+    let is_many = last.contains('*') && !last.contains(char::is_whitespace);
+    if value.contains("://") || !(last.is_empty() || is_many) {
+        return None;
+    }
+    let what = format!(
+        "`{}` is no single value, and a folder is not vouched for",
+        shown(value)
+    );
+    let mount = folder.split('/').next().unwrap_or(folder);
+    let fix = format!(
+        "for new files in a folder, write `{WORKSPACE}` in the table of its mount, such as [mounts.{}]",
+        quoted(mount)
+    );
+    Some((what, fix))
+}
+
 /// What is offered to whoever reads of a denial: nothing to a person who has just said no.
 #[must_use]
 pub fn offered(denial: &Denial) -> &[String] {
@@ -128,7 +169,7 @@ pub fn offered(denial: &Denial) -> &[String] {
 /// The lines of several points, each table once.
 #[must_use]
 pub fn merged(lines: &[String]) -> String {
-    let blocks = blocks(lines);
+    let blocks = blocks(&[lines]);
     let said: Vec<String> = blocks.iter().map(Block::said).collect();
     said.join("\n")
 }
@@ -138,7 +179,12 @@ impl Policy {
     /// since a file has each once, and what it grants stays granted.
     #[must_use]
     pub fn advice(&self, lines: &[String]) -> String {
-        let blocks = blocks(lines);
+        self.advice_of(&[lines])
+    }
+
+    /// The same of several points that are told together, each with lines of its own.
+    fn advice_of(&self, points: &[&[String]]) -> String {
+        let blocks = blocks(points);
         let said = blocks
             .iter()
             .map(|block| match self.has_table(&block.head) {
@@ -152,20 +198,41 @@ impl Policy {
     /// folder is not there. Who was denied is told neither: they would learn which folders there are.
     #[must_use]
     pub fn hint(&self, denial: &Denial) -> Option<String> {
-        let lines = offered(denial);
+        let instead = || self.to_allow(&[offered(denial)]);
+        self.without_lines(denial).or_else(instead)
+    }
+
+    /// The same of several decisions that are told together, each thing once: what is pasted has each table once.
+    #[must_use]
+    pub fn hints<'a>(&self, verdicts: impl IntoIterator<Item = &'a Verdict>) -> Vec<String> {
+        let (mut said, mut points): (Vec<String>, Vec<&[String]>) = (Vec::new(), Vec::new());
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Allow { .. } => {}
+                Verdict::Ask(question) => points.push(&question.lines),
+                Verdict::Deny(denial) => match self.without_lines(denial) {
+                    Some(text) if said.contains(&text) => {}
+                    Some(text) => said.push(text),
+                    None => points.push(offered(denial)),
+                },
+            }
+        }
+        said.extend(self.to_allow(&points));
+        said
+    }
+
+    /// What is said of a denial where no line helps, and something else may.
+    fn without_lines(&self, denial: &Denial) -> Option<String> {
         if denial.rule == UNDECLARED {
             return Some(ELSEWHERE.to_owned());
         }
-        if lines.is_empty() {
-            return None;
-        }
-        Some(match self.missing(lines) {
-            Some(folder) => format!("there is no folder `{}` here", shown(folder)),
-            None => format!(
-                "to allow it, write in `lazaret.toml`:\n{}",
-                self.advice(lines)
-            ),
-        })
+        let folder = self.missing(offered(denial))?;
+        Some(format!("there is no folder `{}` here", shown(folder)))
+    }
+
+    fn to_allow(&self, points: &[&[String]]) -> Option<String> {
+        let lines = self.advice_of(points);
+        (!lines.is_empty()).then(|| format!("to allow it, write in `lazaret.toml`:\n{lines}"))
     }
 
     /// The folder that a mount is proposed for, if it is not there: that mount could not be opened.
@@ -242,17 +309,8 @@ impl Policy {
         let Some(wished) = accesses(value) else {
             return value.to_owned();
         };
-        let mut mounts: Vec<(String, Access)> = Vec::new();
         let known = known.iter().map(|one| (one.mount.to_string(), one.access));
-        for (name, access) in known.chain(wished) {
-            match mounts.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) => *known = access.max(*known),
-                None => mounts.push((name, access)),
-            }
-        }
-        let pairs = mounts.iter();
-        let pairs = pairs.map(|(name, access)| format!("{} = \"{}\"", key_of(name), access.word()));
-        format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        furthest(known.chain(wished))
     }
 
     /// What the table of this head grants, in whichever files it is.
@@ -295,7 +353,7 @@ impl Block {
         };
         let known = self.keys.iter_mut().find(|(known, _)| known == key);
         match known {
-            Some((_, known)) => match together(known, value) {
+            Some((_, known)) => match together(key, known, value) {
                 Some(both) => *known = both,
                 None => self.keys.push((key.to_owned(), value.to_owned())),
             },
@@ -314,9 +372,17 @@ impl Block {
 }
 
 /// Each table once, in order; what stands in none comes first, or it would stand in the one before it.
-fn blocks(lines: &[String]) -> Vec<Block> {
+fn blocks(points: &[&[String]]) -> Vec<Block> {
     let mut blocks = vec![Block::default()];
-    // A head by itself is that of the lines behind it; one with lines of its own is whole.
+    for lines in points {
+        add(&mut blocks, lines);
+    }
+    blocks.retain(|block| !block.said().is_empty());
+    blocks
+}
+
+/// The lines of one point. A head by itself is that of the lines behind it; one with lines of its own is whole.
+fn add(blocks: &mut Vec<Block>, lines: &[String]) {
     let mut open = String::new();
     for item in lines {
         let mut rest = item.lines().peekable();
@@ -342,8 +408,6 @@ fn blocks(lines: &[String]) -> Vec<Block> {
             rest.for_each(|line| block.add(line));
         }
     }
-    blocks.retain(|block| !block.said().is_empty());
-    blocks
 }
 
 /// What stands in a list, as it is written.
@@ -352,10 +416,19 @@ fn items(value: &str) -> Option<&str> {
     Some(inner.trim())
 }
 
-/// Two values of one key: the same one, or the items of two lists.
-fn together(one: &str, other: &str) -> Option<String> {
+/// Two values of one key: the same one, what goes further of two accesses, or the items of two lists.
+fn together(key: &str, one: &str, other: &str) -> Option<String> {
     if one == other {
         return Some(one.to_owned());
+    }
+    if key == "mounts"
+        && let (Some(mounts), Some(more)) = (accesses(one), accesses(other))
+    {
+        return Some(furthest(mounts.into_iter().chain(more)));
+    }
+    if let (Some(access), Some(more)) = (access(one), access(other)) {
+        let further = if more > access { other } else { one };
+        return Some(further.to_owned());
     }
     let (items, more) = (items(one)?, items(other)?);
     let is_there = format!(", {items}, ").contains(&format!(", {more}, "));
@@ -376,6 +449,27 @@ fn named(head: &str) -> Option<(&str, &str)> {
 
 fn tool<'a>(flows: &'a Flows, name: &str) -> Option<&'a super::flow::lines::ToolFlow> {
     flows.about(&ToolName::parse(name).ok()?)
+}
+
+/// The access that a value says, as it is written.
+fn access(value: &str) -> Option<Access> {
+    let word = value.strip_prefix('"')?.strip_suffix('"')?;
+    let all = [Access::None, Access::Read, Access::Create, Access::Write];
+    all.into_iter().find(|access| access.word() == word)
+}
+
+/// Mounts as they are written, each once and as far as anything says.
+fn furthest(all: impl Iterator<Item = (String, Access)>) -> String {
+    let mut mounts: Vec<(String, Access)> = Vec::new();
+    for (name, access) in all {
+        match mounts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = access.max(*known),
+            None => mounts.push((name, access)),
+        }
+    }
+    let pairs = mounts.iter();
+    let pairs = pairs.map(|(name, access)| format!("{} = \"{}\"", key_of(name), access.word()));
+    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
 /// The mounts of a line, as it is written.
@@ -484,6 +578,59 @@ mod tests {
         );
         BUILT_IN.clone_into(&mut policy.origin);
         assert!(policy.advice(&vouch).starts_with("[flow]\n"));
+    }
+
+    /// What several decisions ask for is one file: each table once, each key of it, and as far as any of them needs.
+    #[test]
+    fn what_is_told_together_is_pasted_as_it_stands() {
+        let denied = |allow: &[&str]| {
+            Verdict::Deny(Denial {
+                rule: "mount_not_granted".to_owned(),
+                reason: String::new(),
+                allow: lines(allow),
+            })
+        };
+        let head = "[grants.\"t.x\"]";
+        let verdicts = [
+            denied(&[head]),
+            denied(&["[mounts.\"a\"]", "path = \"a\"\naccess = \"create\""]),
+            denied(&[head, "mounts = { \"a\" = \"create\" }"]),
+            denied(&["[mounts.\"a\"]", "path = \"a\"\naccess = \"write\""]),
+            denied(&[head, "mounts = { \"a\" = \"write\" }"]),
+            denied(&[head, "mounts = { \"b\" = \"read\" }"]),
+            denied(&["# leave out: ask = [\"t.x\"]"]),
+        ];
+        let mut policy = Policy::nothing("lazaret.toml");
+        let said = policy.hints(&verdicts);
+        let pasted = "# leave out: ask = [\"t.x\"]\n[grants.\"t.x\"]\nmounts = { a = \"write\", b = \"read\" }\n\
+                      [mounts.\"a\"]\npath = \"a\"\naccess = \"write\"";
+        let whole = format!("to allow it, write in `lazaret.toml`:\n{pasted}");
+        assert_eq!(said, [whole]);
+        toml::from_str::<toml::Table>(pasted).unwrap();
+        // What no line helps is said once, beside the lines.
+        policy.folders = Some([].into());
+        let said = policy.hints(&verdicts);
+        assert_eq!(said.first().unwrap(), "there is no folder `a` here");
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(policy.hints(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_is_no_value() {
+        for (value, is_one) in [
+            ("out/", true),
+            ("out/*", true),
+            ("out/b/**", true),
+            ("out/a.md", false),
+            ("https://a.test/", false),
+            ("milk / eggs * 2", false),
+            ("*", false),
+            ("a@b.test", false),
+        ] {
+            assert_eq!(vouches_for_nothing(value).is_some(), is_one, "{value}");
+        }
+        assert_eq!(workspace_in(&workspace("out")), Some("out"));
+        assert_eq!(workspace_in(&vouching("out/a.md", None)), None);
     }
 
     /// A mount of what is not there could not be opened, whatever else is called.

@@ -1,6 +1,7 @@
 //! Rule for calls: may this tool run, for this caller, with these arguments?
 
 pub mod confirm;
+pub(crate) mod foreseen;
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -13,7 +14,7 @@ use super::caller::{Bearing, Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
 use super::flow::lines::{Mode, SHADOWED};
 use super::flow::{self, Point, Weighing, verbatim};
-use super::grant::{Access, Grant, Pattern};
+use super::grant::{Access, Grant};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
 use super::schema::Args;
@@ -124,13 +125,13 @@ impl Effect for Call {
             ));
         }
         policy.wards.permit(&self.tool, caller)?;
-        let rule = self.check_risk(policy)?;
+        let rule = self.check_risk(caller, policy)?;
         flow::check_secret(self, caller, policy)?;
         let flagged = verbatim::guard(self, caller, policy)?;
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let mut open = mem::take(&mut weighing.open);
         let standing = Standing::of(self, caller, policy);
-        let lines = self.last_lines(policy, &open, &standing);
+        let lines = self.last_lines((caller, policy), &open, &standing);
         let asked_by = self.asked_by(policy, &open, &standing);
         if asked_by.is_some() {
             self.check_files(caller, policy)?;
@@ -268,7 +269,12 @@ impl Call {
     /// Lines that would make a question the last of its kind. What cannot be undone and somebody untrusted may have
     /// wished is asked about each time, so none is offered for it; and no line is an answer to what the tool itself asks
     /// for.
-    fn last_lines(&self, policy: &Policy, open: &[Point], standing: &Standing) -> Vec<String> {
+    fn last_lines(
+        &self,
+        (caller, policy): (&Caller, &Policy),
+        open: &[Point],
+        standing: &Standing,
+    ) -> Vec<String> {
         if self.declared.conduct.needs_approval {
             return Vec::new();
         }
@@ -281,6 +287,9 @@ impl Call {
                 .iter()
                 .find(|line| line.matches(&self.tool));
             lines.extend(asked.map(|line| format!("# leave out: ask = [\"{line}\"]")));
+            if !open.is_empty() {
+                lines.extend(flow::new_files_line(self, caller, policy));
+            }
         }
         // Of what takes something away, the line is an answer where nothing else asks.
         let alone = open.is_empty() && policy.ask_line(&self.tool).is_none();
@@ -318,12 +327,14 @@ impl Call {
         ]
     }
 
-    fn check_risk(&self, policy: &Policy) -> Result<String, Denial> {
+    fn check_risk(&self, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
         let risk = self.declared.risk;
         if policy.risks.contains(&risk) {
             return Ok(format!("tools of class {} need no line", risk.word()));
         }
         policy.line_for(&self.tool, risk).ok_or_else(|| {
+            let lines = foreseen::granting(self, caller, policy);
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             deny_unless(
                 &format!("{}_disabled", risk.word()),
                 format!(
@@ -337,7 +348,7 @@ impl Call {
                         "it"
                     }
                 ),
-                &[&format!("[grants.\"{}\"]", Pattern::exactly(&self.tool))],
+                &lines,
             )
         })
     }

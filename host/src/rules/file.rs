@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::caller::{Bearing, Caller, Judging, Origin};
 use super::grant::{Access, Grant};
-use super::policy::{Inside, Policy, Room};
+use super::policy::{Inside, Mount, Policy, Room};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::{RunId, ToolName, shown};
@@ -359,9 +359,9 @@ pub fn gives_no_more(path: &str, inner: &Inside) -> String {
 fn nothing_granted(
     (origin, grant): (&Origin, &Grant),
     policy: &Policy,
-    (path, mount, needed): (&str, &str, Access),
+    (path, mount, access): (&str, &str, Access),
 ) -> Denial {
-    let needed = needed.word();
+    let needed = access.word();
     let names = split(path).unwrap_or_default();
     let mount = proposed(policy, mount, &names);
     let mut lines = Vec::new();
@@ -369,6 +369,13 @@ fn nothing_granted(
         lines.push(format!("[mounts.\"{mount}\"]"));
         let all = all_of_it(mount);
         lines.push(format!("path = \"{mount}\"\naccess = \"{needed}\"{all}"));
+    } else if policy
+        .mounts
+        .get(mount)
+        .is_some_and(|mount| mount.access < access)
+    {
+        lines.push(format!("[mounts.\"{mount}\"]"));
+        lines.push(format!("access = \"{needed}\""));
     }
     if let Origin::Tool(tool) = origin {
         lines.push(format!("[grants.\"{tool}\"]"));
@@ -567,13 +574,26 @@ fn has_root_mount(caller: &Caller) -> bool {
 /// mount inside it that says nothing of the kind is none by this name either.
 #[must_use]
 pub fn workspace_of(policy: &Policy, path: &str) -> Option<Arc<str>> {
+    let (name, mount, marked) = marked_mount(policy, path)?;
+    (mount.workspace && marked).then_some(name)
+}
+
+/// The mount that a path leads to, where to say that it is a workspace would make it one for this path.
+#[must_use]
+pub fn no_workspace_yet(policy: &Policy, path: &str) -> Option<Arc<str>> {
+    let (name, mount, marked) = marked_mount(policy, path)?;
+    (!mount.workspace && marked).then_some(name)
+}
+
+/// The mount of a path, and whether no mount inside it speaks against new files there.
+fn marked_mount<'a>(policy: &'a Policy, path: &str) -> Option<(Arc<str>, &'a Mount, bool)> {
     let names = split(path).ok()?;
     let name = mount_in(policy, &names);
     let below = names.get(usize::from(&*name != ".")..).unwrap_or_default();
     let mount = policy.mounts.get(&name)?;
     let mut inside = mount.inside.iter();
     let marked = inside.all(|inner| inner.workspace || !below.starts_with(&inner.names));
-    (mount.workspace && marked).then_some(name)
+    Some((name, mount, marked))
 }
 
 /// Whether a path lies in a mount that a tool is granted, however far: where it does not, nothing can be done with it.

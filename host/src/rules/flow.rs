@@ -30,7 +30,7 @@ pub mod verbatim;
 use std::sync::Arc;
 
 use self::apart::Apart;
-pub use self::ending::shell_word;
+pub use self::ending::{new_files_line, shell_word};
 use self::handed::named;
 pub use self::handed::{Handed, Inside, adopting, check_handed, handed, handed_in};
 pub use self::headings::headings;
@@ -651,20 +651,22 @@ impl Weigher<'_> {
     /// The mount where making a new file of that path takes nothing away. A name that begins with a dot may mean
     /// something to other programs.
     fn new_file_in(&self, leaf: &Leaf, kind: Kind) -> Option<Arc<str>> {
-        let hidden = leaf.text.split('/').any(|name| name.starts_with('.'));
         let mount = file::workspace_of(self.policy, &leaf.text)?;
+        (kind == Kind::File && self.may_make(leaf, &mount)).then_some(mount)
+    }
+
+    fn may_make(&self, leaf: &Leaf, mount: &Arc<str>) -> bool {
+        let hidden = leaf.text.split('/').any(|name| name.starts_with('.'));
         let mut mounts = self.call.grant.mounts.iter();
-        let granted = mounts.any(|grant| grant.mount == mount && grant.access >= Access::Create);
-        (kind == Kind::File && !hidden && granted && self.makes_new()).then_some(mount)
+        let granted = mounts.any(|grant| grant.mount == *mount && grant.access >= Access::Create);
+        !hidden && granted && self.makes_new()
     }
 
     /// Whether the call says of itself that it changes nothing that is there. Where its tool has no words for that
     /// it may be so, and its guest can do no other: whoever says otherwise is asked about before, and not refused
     /// in the middle.
     fn makes_new(&self) -> bool {
-        let args = self.call.args.value();
-        let mut said = self.about.new.iter();
-        said.all(|(place, new)| texts_at(args, place).iter().all(|text| text == new))
+        shape::says_new(self.call.args.value(), &self.about.new)
     }
 
     /// Where `strict` is set, text that others read is composed like a name.

@@ -172,7 +172,7 @@ impl Effect for Keep {
             "notes_not_granted",
             format!("`{}` may not {} notes", caller.origin, needed),
             &[
-                &format!("[grants.\"{}.*\"]", self.shelf),
+                &format!("[grants.\"{}\"]", caller.origin),
                 &format!("notes = \"{needed}\""),
             ],
         ))

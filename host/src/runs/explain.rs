@@ -1,10 +1,7 @@
 //! Explaining: what the gate would say, without anything happening.
 
-mod foreseen;
-
 use serde_json::Value;
 
-use self::foreseen::{Wish, foresee_all};
 use super::host::Host;
 use super::known::typed_in;
 use super::offer::Offer;
@@ -12,6 +9,7 @@ use super::written::Written;
 use crate::gate::{foresee, unfit};
 use crate::guests::catalog::Tool;
 use crate::rules::agent::Agent;
+use crate::rules::call::foreseen::{Wish, foresee_all};
 use crate::rules::call::{Call, Within};
 use crate::rules::caller::{Caller, Judging, Led, Origin};
 use crate::rules::file::File;
@@ -143,21 +141,32 @@ impl Host {
             };
             return Ok(vec![Explained::of(call.subject(), Verdict::Deny(denial))]);
         }
-        let (judged, within) = self.judged_call(&call, &caller);
+        Ok(self.judged_with_more(&call, caller))
+    }
+
+    /// A call, and what its guest is likely to ask for.
+    fn judged_with_more(&self, call: &Call, caller: Caller) -> Vec<Explained> {
+        let (judged, within) = self.judged_call(call, &caller);
         let mut all = vec![judged];
         let inner = Caller {
-            origin: Origin::Tool(tool.name.clone()),
-            grant: tool.grant.clone(),
-            known: caller.known.inside(within.bearing(&tool.declared)),
+            origin: Origin::Tool(call.tool.clone()),
+            grant: call.grant.clone(),
+            known: caller.known.inside(within.bearing(&call.declared)),
             ..caller
         };
-        for foreseen in foresee_all(tool, call.args.value(), &self.policy().flows) {
+        for foreseen in foresee_all(call, &self.policy().flows) {
             let explained = match foreseen.wish {
                 Wish::Fetch(fetch) => {
                     let verdict = self.verdict(&fetch, &inner);
                     Some(Explained::of(fetch.subject(), verdict))
                 }
                 Wish::File(files) => self.verdict_of_any(&files, &inner),
+                // Which note it will be is for its guest to say.
+                Wish::Keep(keep) => {
+                    let verdict = self.verdict(&keep, &inner);
+                    let word = if keep.passes_on() { "write" } else { "read" };
+                    Some(Explained::of(format!("{word} notes"), verdict))
+                }
                 Wish::Unfit(text, error) => Some(Explained::of(text, Verdict::Deny(unfit(&error)))),
             };
             all.extend(explained.map(|explained| Explained {
@@ -165,7 +174,7 @@ impl Host {
                 ..explained
             }));
         }
-        Ok(all)
+        all
     }
 
     /// The same for a tool, whatever its arguments: what looks at them is left out.
@@ -186,7 +195,7 @@ impl Host {
         let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
         let any = Schema::compile(Value::Bool(true))?;
         let call = call_of(tool, Args::check(Value::Null, &any)?);
-        Ok(vec![self.judged_call(&call, &caller).0])
+        Ok(self.judged_with_more(&call, caller))
     }
 
     /// Which arguments of a tool steer, which are content, and what its outcomes are good for.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::host::Host;
 use crate::rules::flow::class::Class;
 use crate::rules::flow::kind::{Kind, text_of};
+use crate::rules::flow::records::tells_which;
 use crate::rules::flow::suggest::{self, Suggestion};
 use crate::rules::flow::trace::{Origin, Trace};
 use crate::words::event::{Content, EffectKind, Event, Judged, Record, Verdict, Weighed};
@@ -64,7 +65,10 @@ impl Host {
             let tool = tools.into_iter().find(|known| known.name == *tool)?;
             Some(tool.declared.clone())
         };
-        suggest::suggest(runs, flows, about)
+        let tools = self.catalog().tools();
+        let unnamed = tools.filter(|tool| !tells_which(flows, &tool.name, &tool.declared));
+        let unnamed = unnamed.map(|tool| tool.name.plugin().to_owned());
+        suggest::suggest(runs, flows, about, unnamed.collect())
     }
 
     fn is_sink(&self, judged: &Judged) -> bool {

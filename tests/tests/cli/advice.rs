@@ -194,6 +194,43 @@ fn a_confirmation_says_what_ends_it_and_a_run_names_its_question() {
     station.run(&["runs", "resume", "last"]).ends(0);
 }
 
+/// No line ends the questions of what cannot be undone: a flag lets one pass in one run, and `always` says why it did not.
+#[test]
+fn what_cannot_be_undone_says_the_flag_that_lets_it_pass_in_one_run() {
+    let flow = "[flow]\nhold = \"never\"\ntrust = [\"mail\"]\n";
+    let station = clerk(&[READ, DROP, DONE], flow);
+    let config = station.read("lazaret.toml");
+    let confirmed = format!("confirmed = [\"mail.delete\"]\n{config}");
+    station.write("lazaret.toml", confirmed);
+    station.trust();
+    let run = ["run", "What do I owe?", "--agent", "a"];
+    station
+        .run(&run)
+        .ends(75)
+        .says(&["lazaret ask allow "])
+        .never("lazaret ask always ");
+    let asked = waiting(&station);
+    let question = asked["question"].as_str().unwrap();
+    assert_eq!(asked["lines"], Value::Array(Vec::new()), "{asked}");
+    let said = "a run that begins with `lazaret run … --vouch m2` is not asked this";
+    station
+        .run(&["ask", "show", question])
+        .ends(0)
+        .prints(&[said, "lazaret ask allow "])
+        .never("lazaret ask always ");
+    station
+        .run(&["ask", "always", question])
+        .ends(0)
+        .prints(&["allowed, this once"])
+        .says(&["only this once: what cannot be undone is asked about each time"]);
+    let vouched = [&run[..], &["--vouch", "m2"]].concat();
+    station.run(&vouched).ends(0);
+    assert!(!station.workspace().join("mail/m2.json").exists());
+    // Where it is offered, it is named.
+    let station = clerk(&[READ, SEND, DONE], flow);
+    station.run(&run).ends(75).says(&["lazaret ask always "]);
+}
+
 /// No line is proposed that leads nowhere: for a name that was mistyped, a folder that is not there, or all there is.
 #[test]
 fn a_path_that_is_wrong_is_not_answered_with_a_mount_of_it() {

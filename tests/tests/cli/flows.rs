@@ -399,6 +399,100 @@ fn values_that_somebody_may_have_named_pass_once_a_person_has_looked() {
     assert_eq!(station.read("out/of-the-model.md"), "hello");
 }
 
+/// What vouches for one path ends one question; what its mount says ends those of all new files in it.
+#[test]
+fn a_question_about_a_new_file_offers_the_line_that_ends_them_for_a_folder() {
+    let station = station(ENFORCE);
+    run(&station, 75);
+    let waiting = station.run(&["ask", "list", "--json"]).ends(0).listed();
+    let question = waiting[0]["question"].as_str().unwrap();
+    station.run(&["ask", "show", question]).ends(0).prints(&[
+        "vouch = [\"out/from-letter.md\"]\n",
+        "  in [mounts.\"out\"], which is there already, add or change:\n  workspace = true\n  # or this alone: new files",
+        "answer   lazaret ask allow ",
+        "lazaret ask always ",
+    ]);
+    let config = station.read("lazaret.toml");
+    let config = config.replace("own = true\n", "own = true\nworkspace = true\n");
+    station.write("lazaret.toml", config);
+    station.trust();
+    station.run(&["runs", "resume", "last"]).ends(0);
+    assert_eq!(station.read("out/from-letter.md"), "hello");
+    // What changes a file that is there is no new one.
+    let append = WRITE.replace("\"hello\"", "\"hello\",\"mode\":\"append\"");
+    let more = format!("{MOUNTS}{ENFORCE}");
+    let station = Station::scripted("[\"files.*\"]", &[READ, &append, DONE], &more);
+    station.write("inbox/where.txt", "out/from-letter.md");
+    station.write("out/keep", "");
+    run(&station, 75);
+    let waiting = station.run(&["ask", "list", "--json"]).ends(0);
+    waiting
+        .prints(&["out/from-letter.md"])
+        .never("workspace = true");
+}
+
+#[test]
+fn several_new_files_of_one_run_propose_a_workspace() {
+    let write = |name: &str| json!({"tool": "files.write", "args": {"path": format!("out/{name}.md"), "content": "x"}});
+    for (names, proposed) in [(&["a", "b"][..], true), (&["a"], false)] {
+        let calls: Vec<Value> = names.iter().map(|name| write(name)).collect();
+        let calls = json!({"calls": calls}).to_string();
+        let more = format!("{MOUNTS}{ENFORCE}");
+        let station = Station::scripted("[\"files.*\"]", &[READ, &calls, DONE], &more);
+        station.write("inbox/where.txt", "somewhere");
+        station.write("out/keep", "");
+        run(&station, 75);
+        let ended = station.run(&["policy", "suggest", "last"]).ends(0);
+        let line = "# 2 new files were asked about in one run; in [mounts.\"out\"]";
+        assert_eq!(ended.out.contains(line), proposed, "{ended}");
+    }
+}
+
+/// Where nothing steers, no value is weighed: what was asked and answered is said all the same.
+#[test]
+fn what_was_asked_and_allowed_is_said_with_the_line_that_ends_it() {
+    let put = r#"{"calls":[{"tool":"notes.put","args":{"key":"evil","text":"x"}}]}"#;
+    let more = format!("{MOUNTS}[grants.\"notes.*\"]\nnotes = \"write\"\n{ENFORCE}");
+    let tools = "[\"files.*\", \"notes.*\"]";
+    let station = Station::scripted(tools, &[READ, put, DONE], &more);
+    station.write("inbox/where.txt", "evil");
+    station.write("out/keep", "");
+    run(&station, 75);
+    let waiting = station.run(&["ask", "list", "--json"]).ends(0).listed();
+    let question = waiting[0]["question"].as_str().unwrap();
+    let ended = station.run(&["ask", "allow", question, "--go-on"]);
+    ended.ends(0);
+    let ended = station.run(&["policy", "suggest", "last"]).ends(0);
+    let ended = ended.never("nothing to propose").prints(&[
+        ": `notes.put` was asked about, and allowed\n# so that it is not asked again:\n",
+        "#   vouch = [\"evil\"]\n",
+    ]);
+    let config = station.read("lazaret.toml");
+    station.write("lazaret.toml", format!("{config}\n{}", ended.out));
+    station.trust();
+    station.run(&["policy", "check", "--strict"]).ends(0);
+}
+
+/// What a tool has written is no list that vouches: the next check would warn of what is proposed.
+#[test]
+fn what_is_proposed_passes_the_check() {
+    let append = r#"{"calls":[{"tool":"files.write","args":{"path":"out/log.md","content":"x","mode":"append"}}]}"#;
+    let more = format!("{MOUNTS}{SHADOW}");
+    let station = Station::scripted("[\"files.*\"]", &[append, append, DONE], &more);
+    station.write("inbox/keep", "");
+    station.write("out/log.md", "");
+    run(&station, 0);
+    let config = station.read("lazaret.toml").replace(SHADOW, "");
+    station.write("lazaret.toml", &config);
+    station.trust();
+    let ended = station.run(&["policy", "suggest", "last"]).ends(0);
+    let ended = ended.never("records").prints(&["  \"out/log.md\","]);
+    let proposed = ended.out.replace("[flow]", ENFORCE.trim_end());
+    station.write("lazaret.toml", format!("{config}\n{proposed}"));
+    station.trust();
+    station.run(&["policy", "check", "--strict"]).ends(0);
+}
+
 /// A run that nobody watches ends well, with what it was denied; so whoever reads of it is told which line would allow it.
 #[test]
 fn what_was_denied_says_what_would_allow_it_wherever_it_is_shown() {

@@ -90,10 +90,15 @@ fn an_allowed_tool_is_explained() {
         .ends(0)
         .prints(&["  read files in `.`\n"])
         .never("no line grants it");
-    // What is allowed may still fail in its guest.
+    // What cannot do without notes is denied without any.
     let lacking = "its manifest also wants, and no line grants it:\n  read notes\n";
     let explained = station.run(&["policy", "explain", "notes.list"]);
-    explained.ends(0).prints(&[lacking]);
+    explained.ends(3).prints(&[
+        "allow notes.list: ",
+        "deny read notes: `notes.list` may not read notes (notes_not_granted)\n",
+        "  [grants.\"notes.list\"]\n  notes = \"read\"\n",
+        lacking,
+    ]);
     let args = r#"{"text":"a"}"#;
     let told = station
         .run(&["policy", "explain", "text.count", args, "--json"])
@@ -151,8 +156,111 @@ fn what_a_call_would_do_is_judged_too() {
         .prints(&[
             "allow files.write: [grants.\"files.*\"] in the built-in policy\n",
             "deny write b.txt: `b.txt` may be read and not changed (mount_read_only)\n",
-            "  [grants.\"files.write\"]\n  mounts = { \".\" = \"write\" }\n",
+            "  [grants.\"files.write\"]\n  mounts = { \".\" = \"create\" }\n",
         ]);
+}
+
+#[test]
+fn a_tool_that_cannot_do_without_notes_is_denied_without_them() {
+    let args = r#"{"key":"k","text":"t"}"#;
+    let explain = ["policy", "explain", "notes.put", args];
+    let call = ["call", "notes.put", args];
+    // A line that is about it and grants nothing lets it be called, and does not help.
+    let station = Station::with("[grants.\"notes.put\"]\n");
+    let there =
+        "in [grants.\"notes.put\"], which is there already, add or change:\n  notes = \"write\"\n";
+    station
+        .run(&explain)
+        .ends(3)
+        .prints(&["deny write notes: `notes.put` may not write notes", there]);
+    station.run(&call).ends(3).says(&[there]);
+    let station = Station::with("");
+    let lines =
+        "to allow it, write in `lazaret.toml`:\n  [grants.\"notes.put\"]\n  notes = \"write\"\n";
+    station.run(&explain).ends(3).prints(&[lines]);
+    station.run(&call).ends(3).says(&[lines]);
+    station.write(
+        "lazaret.toml",
+        "[grants.\"notes.put\"]\nnotes = \"write\"\n",
+    );
+    station.trust();
+    station.run(&explain).ends(0);
+    station.run(&call).ends(0);
+}
+
+/// Pasted as they are, the lines of several rows are a file that is accepted, and each row is allowed.
+#[test]
+fn what_is_proposed_together_is_pasted_as_it_stands() {
+    for (tool, args) in [
+        ("web.post", r#"{"url":"https://a.test/x","text":"b"}"#),
+        ("files.remove", r#"{"path":"docs/a.md"}"#),
+        (
+            "files.move",
+            r#"{"source":"docs/a.md","target":"out/b.md"}"#,
+        ),
+    ] {
+        let station = Station::with("");
+        station.write("docs/a.md", "x");
+        station.write("out/keep", "");
+        let explain = ["policy", "explain", tool, args];
+        let ended = station.run(&explain).ends(3);
+        let heads = ended.out.matches("to allow it, write in").count();
+        assert_eq!(heads, 1, "{ended}");
+        let table = format!("[grants.\"{tool}\"]");
+        assert_eq!(ended.out.matches(&table).count(), 1, "{ended}");
+        let (_, lines) = ended.out.split_once("write in `lazaret.toml`:\n").unwrap();
+        let lines = lines.lines().map_while(|line| line.strip_prefix("  "));
+        let lines: Vec<&str> = lines.collect();
+        station.write("lazaret.toml", lines.join("\n"));
+        station.trust();
+        station.run(&explain).ends(0);
+    }
+}
+
+#[test]
+fn a_permission_is_proposed_at_once_and_no_further_than_it_takes() {
+    let station = Station::with("[mounts.\"docs\"]\npath = \"docs\"\n");
+    station.write("docs/keep", "");
+    let args = r#"{"path":"docs/n.md","content":"x"}"#;
+    let lines = [
+        "in [mounts.\"docs\"], which is there already, add or change:\n  access = \"create\"\n",
+        "  [grants.\"files.write\"]\n  mounts = { \"docs\" = \"create\" }\n",
+    ];
+    let explained = station.run(&["policy", "explain", "files.write", args]);
+    explained.ends(3).prints(&lines).never("\"write\"");
+    let call = ["call", "files.write", args];
+    station.run(&call).ends(3).says(&lines).never("\"write\"");
+    assert_eq!(follow_until_allowed(&station, &call), 1);
+    // What is there already takes more.
+    let args = r#"{"path":"docs/n.md","content":"x","mode":"replace"}"#;
+    station
+        .run(&["policy", "explain", "files.write", args])
+        .ends(3)
+        .prints(&["access = \"write\"\n"]);
+}
+
+#[test]
+fn a_folder_that_is_vouched_for_is_pointed_at() {
+    let lines = "[mounts.out]\npath = \"out\"\naccess = \"write\"\n[grants.\"files.write\"]\nmounts = { out = \"write\" }\n\
+                 [flow]\nvouch = [\"out/\", \"out/*\", \"out/a.md\", \"https://a.test/\", \"Milk / eggs * 2\"]\n";
+    let station = Station::with(lines);
+    station.write("out/keep", "");
+    let fix = "for new files in a folder, write `workspace = true` in the table of its mount, such as [mounts.\"out\"]";
+    let ended = station.run(&["policy", "check"]).ends(0).says(&[
+        "[flow] `vouch`: `out/` is no single value, and a folder is not vouched for",
+        "[flow] `vouch`: `out/*` is no single value",
+        fix,
+    ]);
+    assert_eq!(
+        ended.err.matches("is no single value").count(),
+        2,
+        "{ended}"
+    );
+    let args = r#"{"path":"out/b.md","content":"x"}"#;
+    let explain = ["policy", "explain", "files.write", args, "--vouch"];
+    let vouched = |value| station.run(&[&explain[..], &[value]].concat());
+    vouched("out/").says(&["--vouch: `out/` is no single value", fix]);
+    vouched("out/b.md").never("is no single value");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::rules::caller::{Budget, Known};
+use crate::rules::grant::Pattern;
 use crate::rules::manifest::Risk;
 use crate::words::clock::Deadline;
 use crate::words::event::Surface;

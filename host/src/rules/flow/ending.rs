@@ -7,9 +7,11 @@ use super::kind::Kind;
 use super::leaves::{Leaf, leaves, lies_at};
 use super::shape::has_place;
 use super::suggest::{looks_like, looks_like_content, place_of};
-use crate::rules::advice;
-use crate::rules::caller::Led;
+use crate::rules::call::Call;
+use crate::rules::caller::{Caller, Led};
 use crate::rules::manifest::EffectClass;
+use crate::rules::policy::Policy;
+use crate::rules::{advice, file};
 use crate::words::id::is_hidden;
 use crate::words::limits::STEERING_CHARS;
 
@@ -115,6 +117,30 @@ impl Weigher<'_> {
             false => self.vouching_line(name),
         }
     }
+}
+
+/// The line by which a new file needs nobody's word where this one shall be made: it ends more questions than who vouches for
+/// one path.
+#[must_use]
+pub fn new_files_line(call: &Call, caller: &Caller, policy: &Policy) -> Option<String> {
+    let ledger = caller.known.ledger();
+    let weigher = Weigher::of(call, (caller, policy), &ledger);
+    let leaves = leaves(call.args.value(), &call.declared.input);
+    let mut files = leaves
+        .iter()
+        .filter(|leaf| weigher.kind_of(&leaf.path) == Some(Kind::File));
+    // A workspace serves calls with one place, and none that somebody vouches for needs it.
+    let (Some(leaf), None) = (files.next(), files.next()) else {
+        return None;
+    };
+    let hidden = weigher.veils(&leaf.path) || leaf.text.chars().any(is_hidden);
+    if hidden || weigher.witness(leaf, Kind::File).is_some() {
+        return None;
+    }
+    let mount = file::no_workspace_yet(policy, &leaf.text)?;
+    weigher
+        .may_make(leaf, &mount)
+        .then(|| advice::workspace(&mount))
 }
 
 /// A text as one word of a shell.

@@ -1,9 +1,11 @@
 //! Shape: which arguments of a tool steer and which are content, for whoever explains or checks a policy.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::kind::Kind;
-use super::leaves::{inside, leaves, lies_at};
+use super::leaves::{inside, leaves, lies_at, texts_at};
 use super::lines::{Flows, ToolFlow};
 use crate::rules::call::Call;
 use crate::rules::manifest::Declared;
@@ -56,6 +58,14 @@ fn said_in(path: &str, said: &ToolFlow) -> Said {
         return Said::Steers(Kind::Id);
     }
     Said::Nothing
+}
+
+/// Whether arguments say that nothing is changed that is there, by the words that their tool has for that: what is left out
+/// says nothing else.
+#[must_use]
+pub fn says_new(args: &Value, new: &BTreeMap<String, String>) -> bool {
+    let mut said = new.iter();
+    said.all(|(place, new)| texts_at(args, place).iter().all(|text| text == new))
 }
 
 /// The path of what stands under a name, or at a place of a list, below a path.

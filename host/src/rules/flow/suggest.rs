@@ -14,9 +14,10 @@ use super::handles::has_handle;
 use super::kind::Kind;
 use super::leaves::{Leaf, leaves, lies_at};
 use super::lines::{Flows, ToolFlow};
+use super::records::are_known;
 use super::shape::has_place;
 use super::trace::{Origin, Trace, as_field};
-use crate::rules::advice::quoted;
+use crate::rules::advice::{merged, quoted, vouching, workspace_in};
 use crate::rules::grant::Access;
 use crate::rules::manifest::{Declared, EffectClass};
 use crate::words::error::Code;
@@ -33,8 +34,16 @@ pub struct Suggestion {
     tools: BTreeMap<ToolName, (ToolFlow, BTreeSet<String>)>,
     /// Values that only a person can answer for, and where they were used.
     vouch: BTreeMap<String, Used>,
+    /// Lines that would have ended questions, as these said, and which questions: only a person who knows what was asked
+    /// takes one out of its comment.
+    asked: BTreeMap<String, BTreeSet<String>>,
+    /// Mounts in which one run wanted to make several files, each asked about: how many.
+    workspaces: BTreeMap<String, usize>,
     /// What nothing is proposed for, and why.
     left: BTreeSet<String>,
+    /// Services of which a tool writes, and nothing says which record: once one of their records vouches, each may be what
+    /// a stranger has written.
+    unnamed: BTreeSet<String>,
 }
 
 /// Where a value was used that nobody was a witness of.
@@ -46,16 +55,21 @@ struct Used {
     doubtful: bool,
 }
 
-/// Reads proposals off runs.
+/// Reads proposals off runs; `unnamed` are services of which a tool writes and does not say which record.
 pub fn suggest(
     runs: &[Vec<Record>],
     flows: &Flows,
     about: impl Fn(&ToolName) -> About,
+    unnamed: BTreeSet<String>,
 ) -> Suggestion {
-    let mut suggestion = Suggestion::default();
+    let mut suggestion = Suggestion {
+        unnamed,
+        ..Suggestion::default()
+    };
     for records in runs {
         let mut trace = Trace::default();
-        let refused = refused(records);
+        let (refused, allowed) = (refused(records), allowed(records));
+        let mut made: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for record in records {
             if let Event::Judged(judged) = &record.event
                 && judged.effect == EffectKind::Call
@@ -67,13 +81,40 @@ pub fn suggest(
                     judged,
                     refused: refused.contains(&record.seq),
                 };
-                suggestion.add(&call, (flows, &about), &trace);
+                if suggestion.add(&call, (flows, &about), &trace) {
+                    suggestion.ask(&call, &allowed, &mut made);
+                }
             }
             trace.see(record);
         }
+        let several = made.into_iter().filter(|(_, calls)| calls.len() > 1);
+        for (mount, calls) in several {
+            let most = suggestion.workspaces.entry(mount).or_default();
+            *most = calls.len().max(*most);
+        }
     }
     suggestion.tools.retain(|_, (_, why)| !why.is_empty());
+    // What is proposed for whoever vouches is not proposed again.
+    let vouched = suggestion.vouch.keys();
+    let vouched: Vec<String> = vouched.map(|value| vouching(value, None)).collect();
+    let is_new = |line: &String| !vouched.iter().any(|known| line.starts_with(known));
+    suggestion.asked.retain(|line, _| is_new(line));
     suggestion
+}
+
+/// Questions that a person has answered with yes.
+fn allowed(records: &[Record]) -> BTreeSet<&QuestionId> {
+    let mut yes = BTreeSet::new();
+    for record in records {
+        if let Event::Answered {
+            question, answer, ..
+        } = &record.event
+            && *answer != Answer::Deny
+        {
+            yes.insert(question);
+        }
+    }
+    yes
 }
 
 /// A call on record.
@@ -123,21 +164,58 @@ fn refused(records: &[Record]) -> BTreeSet<Seq> {
 const NOBODY: [&str; 3] = ["unattended", "expired", "ask"];
 
 impl Suggestion {
+    /// What was asked about a call, what became of that, and what would have ended the question.
+    fn ask(
+        &mut self,
+        call: &Wish<'_>,
+        allowed: &BTreeSet<&QuestionId>,
+        made: &mut BTreeMap<String, BTreeSet<String>>,
+    ) {
+        let (lines, what) = match &call.judged.verdict {
+            Verdict::Allow { .. } => return,
+            Verdict::Ask(question) if allowed.contains(&question.id) => {
+                (&question.lines, "and allowed")
+            }
+            Verdict::Ask(question) => (&question.lines, "and nobody has answered"),
+            Verdict::Deny(denial) => (&denial.allow, "and nobody was there to answer"),
+        };
+        if lines.is_empty() {
+            let what = format!(
+                "the question about `{}` in record {}, because no line ends it",
+                call.tool, call.seq
+            );
+            self.left.insert(what);
+        }
+        for line in lines {
+            if let Some(mount) = workspace_in(line) {
+                let calls = made.entry(mount.to_owned()).or_default();
+                calls.insert(lines.concat());
+                continue;
+            }
+            let used = format!(
+                "record {}: `{}` was asked about, {what}",
+                call.seq, call.tool
+            );
+            self.asked.entry(line.clone()).or_default().insert(used);
+        }
+    }
+
+    /// Whether it is a call that lines are proposed for.
     fn add(
         &mut self,
         call: &Wish<'_>,
         (flows, about): (&Flows, &impl Fn(&ToolName) -> About),
         trace: &Trace<'_>,
-    ) {
+    ) -> bool {
         let Some(declared) = about(&call.tool) else {
             if !call.judged.weighed.is_empty() {
                 self.left
                     .insert(format!("`{}`, because it is no tool here", call.tool));
             }
-            return;
+            return false;
         };
         if !declared.is_sink() {
-            return;
+            return false;
         }
         if call.refused {
             let what = format!(
@@ -145,7 +223,7 @@ impl Suggestion {
                 call.tool, call.seq
             );
             self.left.insert(what);
-            return;
+            return false;
         }
         if declared.effect == EffectClass::Destructive {
             let what = format!(
@@ -153,7 +231,7 @@ impl Suggestion {
                 call.tool
             );
             self.left.insert(what);
-            return;
+            return false;
         }
         let Content::Inline(args) = &call.judged.content else {
             let what = format!(
@@ -161,7 +239,7 @@ impl Suggestion {
                 call.tool, call.seq
             );
             self.left.insert(what);
-            return;
+            return true;
         };
         if has_handle(args) {
             let what = format!(
@@ -169,7 +247,7 @@ impl Suggestion {
                 call.tool, call.seq
             );
             self.left.insert(what);
-            return;
+            return true;
         }
         for leaf in leaves(args, &declared.input) {
             let place = place_of(&leaf.path);
@@ -185,6 +263,7 @@ impl Suggestion {
                 self.witness(call, flows, (&leaf, kind), &trace.of(kind, &leaf.text));
             }
         }
+        true
     }
 
     /// What an argument is: the kind of a value that steers, or nothing for content. Said where nobody has.
@@ -206,13 +285,11 @@ impl Suggestion {
             return Some(*kind);
         }
         let lies = |known: &String| !known.is_empty() && lies_at(place, known);
-        if said
-            .content
-            .iter()
-            .chain([&said.naming, &said.reply])
-            .any(lies)
-        {
+        if said.content.iter().chain([&said.naming]).any(lies) {
             return None;
+        }
+        if lies(&said.reply) {
+            return Some(Kind::Id);
         }
         let proposed = &declared.flow;
         let steers = proposed
@@ -298,6 +375,10 @@ impl Suggestion {
     /// Lets a field vouch; whether it can.
     fn vouches(&mut self, flows: &Flows, origin: &Origin, kind: Kind, used: &str) -> bool {
         let (at, field) = as_field(&origin.path);
+        let unnamed = self.unnamed.contains(origin.tool.plugin());
+        if unnamed && !are_known(flows, &origin.tool) {
+            return false;
+        }
         let known = || flows.about(&origin.tool).cloned().unwrap_or_default();
         let entry = self.tools.entry(origin.tool.clone());
         let (said, why) = entry.or_insert_with(|| (known(), BTreeSet::new()));
@@ -321,7 +402,18 @@ impl Suggestion {
     /// Whether nothing is proposed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.vouch.is_empty()
+        let said = self.tools.is_empty() && self.vouch.is_empty();
+        said && self.asked.is_empty() && self.workspaces.is_empty()
+    }
+
+    /// Lines that would have ended questions, and which.
+    pub fn asked(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        self.asked.iter().map(|(line, why)| (line.as_str(), why))
+    }
+
+    /// Mounts in which several files would have been made.
+    pub fn workspaces(&self) -> impl Iterator<Item = &str> {
+        self.workspaces.keys().map(String::as_str)
     }
 
     /// What is said of tools.
@@ -392,6 +484,29 @@ impl Suggestion {
         text
     }
 
+    /// What was asked, each line in a comment: it may say more than what was asked about.
+    fn questions(&self) -> String {
+        let mut text = String::new();
+        for (mount, calls) in &self.workspaces {
+            let head = format!("[mounts.{}]", quoted(mount));
+            text.push_str(&format!(
+                "\n# {calls} new files were asked about in one run; in {head}, which is there already, add, if new files in \
+                 that folder need nobody's word:\n#   workspace = true\n"
+            ));
+        }
+        for (line, why) in &self.asked {
+            text.push('\n');
+            why.iter()
+                .for_each(|why| text.push_str(&format!("# {why}\n")));
+            text.push_str("# so that it is not asked again:\n");
+            for line in merged(std::slice::from_ref(line)).lines() {
+                let mark = if line.starts_with('#') { "" } else { "#   " };
+                text.push_str(&format!("{mark}{line}\n"));
+            }
+        }
+        text
+    }
+
     /// The lines, with where each came from. A file has each table once: what goes into one that `is_there` is a comment
     /// as a whole, so that nothing breaks where it is written behind the file.
     #[must_use]
@@ -411,6 +526,7 @@ impl Suggestion {
                 false => lines,
             });
         }
+        text.push_str(&self.questions());
         if !self.is_empty() && !self.left.is_empty() {
             text.push('\n');
         }

@@ -1,7 +1,10 @@
 //! Words: how a question is put, so that what is said once is read once.
 
-use crate::rules::flow::{NEEDS_OWN_WORDS, NEEDS_SOMEBODY};
-use crate::words::event::Question;
+use crate::rules::flow::kind::text_of;
+use crate::rules::flow::{NEEDS_OWN_WORDS, NEEDS_SOMEBODY, shell_word};
+use crate::rules::manifest::EffectClass;
+use crate::words::event::{Content, Question};
+use crate::words::id::is_hidden;
 
 /// Reasons as they are read one after the other: a rule that several of them end with stands behind the last of these.
 #[must_use]
@@ -36,6 +39,40 @@ pub fn asked(question: &Question) -> &str {
     text.unwrap_or(&question.text)
 }
 
+/// What lets pass in one run what no line does: the flag that says the values of a model's call that cannot be undone as
+/// its user's own words. Nothing where it is asked about anything else as well, or where a value is held.
+#[must_use]
+pub fn for_one_run(question: &Question, content: &Content) -> Option<String> {
+    let Content::Inline(args) = content else {
+        return None;
+    };
+    let flag = |reason: &String| {
+        let about = reason.strip_suffix(NEEDS_OWN_WORDS)?;
+        let (path, _) = about.strip_prefix('`')?.split_once('`')?;
+        let value = text_of(args.pointer(&format!("/{path}"))?)?;
+        let is_plain = !value.chars().any(is_hidden);
+        is_plain.then(|| format!(" --vouch {}", shell_word(&value)))
+    };
+    let flags: Option<String> = question.reasons.iter().map(flag).collect();
+    let by_model = question.text.starts_with("May this model ");
+    let flags = flags.filter(|flags| by_model && !flags.is_empty())?;
+    Some(format!(
+        "no line ends questions about what cannot be undone; a run that begins with `lazaret run …{flags}` is not asked this"
+    ))
+}
+
+/// Why `always` says no more to a question than `allow`.
+#[must_use]
+pub fn why_once(question: &Question) -> Option<&'static str> {
+    let classes = question.classes.as_ref();
+    let destroys = classes.is_some_and(|said| said.effect == EffectClass::Destructive.word());
+    match (question.values.is_empty(), destroys) {
+        (false, _) => None,
+        (true, true) => Some("only this once: what cannot be undone is asked about each time"),
+        (true, false) => Some("only this once: it was asked about no value that could steer again"),
+    }
+}
+
 /// That somebody waits for answers, of which this is the first. What a script waits for, its run waits for.
 #[must_use]
 pub fn waits(who: &str, count: usize, first: &str) -> String {
@@ -49,7 +86,9 @@ pub fn waits(who: &str, count: usize, first: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::event::Classes;
     use crate::words::id::QuestionId;
+    use serde_json::json;
 
     #[test]
     fn a_rule_is_said_once_for_all_that_it_is_said_of() {
@@ -83,6 +122,63 @@ mod tests {
             ..question
         };
         assert_eq!(asked(&old), "May it? So.");
+    }
+
+    #[test]
+    fn what_cannot_be_undone_has_a_flag_for_one_run_and_no_line() {
+        let asked = |who: &str, reasons: &[String]| Question {
+            id: QuestionId::of(&["q"]),
+            wish: QuestionId::of(&["w"]),
+            rule: String::new(),
+            text: format!("May this {who} call `mail.delete`?"),
+            reasons: reasons.to_vec(),
+            values: Vec::new(),
+            lines: Vec::new(),
+            until: None,
+            records: Vec::new(),
+            classes: Some(Box::new(Classes {
+                effect: "destructive".to_owned(),
+                risk: "high_risk".to_owned(),
+            })),
+        };
+        let own = |path: &str| format!("`{path}` of `mail.delete` is it: {NEEDS_OWN_WORDS}");
+        let content = Content::Inline(
+            json!({"id": "m 3", "of": ["a", "b\u{202e}"], "held": {"$handle": "h1"}}),
+        );
+        let flags = |who: &str, reasons: &[String]| {
+            let said = for_one_run(&asked(who, reasons), &content)?;
+            let (_, flags) = said.split_once("lazaret run …")?;
+            Some(flags.split_once('`')?.0.to_owned())
+        };
+        let both = [own("id"), own("of/0")];
+        assert_eq!(
+            flags("model", &both).as_deref(),
+            Some(" --vouch 'm 3' --vouch a")
+        );
+        for reasons in [
+            vec![],
+            vec![own("id"), "it is private".to_owned()],
+            vec![format!("`id` of `mail.delete`: {NEEDS_SOMEBODY}")],
+            vec![own("of/1")],
+            vec![own("held")],
+            vec![own("none")],
+        ] {
+            assert_eq!(flags("model", &reasons), None, "{reasons:?}");
+        }
+        // A client has no such flag.
+        assert_eq!(flags("client", &both), None);
+        let why = why_once(&asked("model", &both));
+        assert!(why.unwrap().ends_with("asked about each time"));
+        let plain = Question {
+            classes: None,
+            ..asked("model", &both)
+        };
+        assert!(why_once(&plain).unwrap().contains("no value"));
+        let values = Question {
+            values: vec![QuestionId::of(&["v"])],
+            ..plain
+        };
+        assert_eq!(why_once(&values), None);
     }
 
     #[test]

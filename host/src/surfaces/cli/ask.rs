@@ -8,8 +8,8 @@ use crate::rules::json;
 use crate::rules::questions::words;
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
-use crate::surfaces::listed;
 use crate::surfaces::paint::{faint, foreign, strong, table, warn};
+use crate::surfaces::{again, listed};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::shown;
@@ -272,7 +272,26 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
         let lines = last_of_its_kind(host.policy(), &waiting.question.lines);
         print::line(lines);
     }
+    if let Some(flag) = words::for_one_run(&waiting.question, &waiting.content) {
+        print::line(foreign(&flag));
+    }
+    if waiting.form().is_none() {
+        answers(waiting);
+    }
     Ok(0)
+}
+
+/// How it is answered.
+fn answers(waiting: &Waiting) {
+    let id = &waiting.question.id;
+    let command = |word: &str| again::hint(&format!("lazaret ask {word} {id}")).into_owned();
+    print::line(format!("{} {}", faint("answer  "), command("allow")));
+    if !waiting.question.values.is_empty() {
+        let always = command("always");
+        let what = faint("its values may then steer for the rest of the run");
+        print::line(format!("         {always}   {what}"));
+    }
+    print::line(format!("         {}", command("deny")));
 }
 
 impl<'a> Said<'a> {
@@ -313,6 +332,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
             word(&waiting, said.answer),
             foreign(words::asked(&waiting.question))
         ));
+        why_once(&waiting, said.answer);
     }
     super::script::resume(host, &waiting.run, scene).await
 }
@@ -331,6 +351,17 @@ fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
         "{said}: {}",
         foreign(words::asked(&waiting.question))
     ));
+    if !scene.quiet {
+        why_once(waiting, answer);
+    }
+}
+
+/// Why an answer for the rest of the run holds for one call alone.
+fn why_once(waiting: &Waiting, answer: Answer) {
+    let why = words::why_once(&waiting.question);
+    if let Some(why) = why.filter(|_| answer == Answer::Always) {
+        print::note(faint(why));
+    }
 }
 
 /// What follows. The call of a form is under way, and goes on by itself.

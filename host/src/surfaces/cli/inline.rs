@@ -299,6 +299,9 @@ fn question(waiting: &Waiting) -> String {
     if let Some(until) = asked.until {
         text.push_str(&format!("\n  {} {}", faint("until"), time(until)));
     }
+    if let Some(flag) = words::for_one_run(asked, &waiting.content) {
+        text.push_str(&format!("\n  {}", faint(foreign(&flag))));
+    }
     text
 }
 

@@ -11,6 +11,7 @@ use super::print::{self, Spinner};
 use super::transcript::Transcript;
 use super::{Scene, form};
 use crate::guests::tasks::Tasks;
+use crate::rules::advice::vouches_for_nothing;
 use crate::rules::grant::Pattern;
 use crate::rules::price::micros;
 use crate::rules::rendered::rendered;
@@ -134,6 +135,16 @@ pub(super) fn parse_vouched(text: &str) -> std::result::Result<String, String> {
     }
 }
 
+/// Says so where somebody vouches for a folder, which is no value of any argument.
+pub(super) fn warn_of_folders(scene: &Scene, vouched: &[String]) {
+    let folders = vouched
+        .iter()
+        .filter_map(|value| vouches_for_nothing(value));
+    for (what, fix) in folders.filter(|_| !scene.quiet) {
+        print::warning(&format!("--vouch: {what}"), &fix);
+    }
+}
+
 fn parse_calling(text: &str) -> std::result::Result<Calling, String> {
     match text {
         "direct" => Ok(Calling::Direct),
@@ -156,6 +167,7 @@ impl Run {
             None => read_goal()?,
         };
         check_prompt(&text)?;
+        warn_of_folders(scene, &self.vouch);
         let host = scene.open_host().await?;
         let agent = match self.agent {
             Some(agent) => agent,
@@ -251,6 +263,9 @@ pub(super) async fn follow(
         see(&sight);
     }
     drop(spinner);
+    if let Some(advice) = transcript.rest() {
+        print::note(advice);
+    }
     // A run that never began, for want of its agent say, left no record.
     let answer = match answer {
         Err(error) if error.code() == Code::Asked => match inline::ask(host, run, scene).await? {

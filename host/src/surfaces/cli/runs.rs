@@ -330,6 +330,9 @@ async fn show(scene: &Scene, run: &str) -> Result<u8> {
             print::line(format!("{} {line}", faint(format!("{seq:>4}"))));
         }
     }
+    if let Some(advice) = transcript.rest() {
+        print::line(advice);
+    }
     if more > 0 {
         let records = print::counted(more, "more record");
         print::line(faint(format!(

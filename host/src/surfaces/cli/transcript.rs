@@ -35,6 +35,8 @@ pub(super) struct Transcript<'a> {
     held: BTreeMap<Seq, String>,
     /// How many wishes were denied.
     denied: usize,
+    /// What was, until it is told what would have allowed it: that is told together, since a file has each table once.
+    refused: Vec<Verdict>,
     /// The turn, and the most there may be.
     turns: (u32, u32),
     /// Whether somebody else says why the run has failed.
@@ -49,6 +51,7 @@ impl<'a> Transcript<'a> {
             judged: BTreeMap::new(),
             held: BTreeMap::new(),
             denied: 0,
+            refused: Vec::new(),
             turns: (0, 0),
             is_live: false,
         }
@@ -60,6 +63,7 @@ impl<'a> Transcript<'a> {
         for record in earlier {
             let _said_before = transcript.line(record);
         }
+        transcript.refused.clear();
         transcript.is_live = true;
         transcript
     }
@@ -133,18 +137,7 @@ impl<'a> Transcript<'a> {
             }
             Event::Attempted(attempted) => Some(attempt::line(attempted)),
             Event::Replied { reply, .. } => lines_of_reply(reply),
-            Event::Judged(judged) => {
-                let line = line_of_judgement(self.policy, judged);
-                match &judged.verdict {
-                    Verdict::Allow { .. } => {
-                        self.judged.insert(record.seq, judged.clone());
-                    }
-                    Verdict::Deny(denial) if is_mistake(denial) => {}
-                    Verdict::Deny(_) => self.denied = self.denied.saturating_add(1),
-                    Verdict::Ask(_) => {}
-                }
-                line
-            }
+            Event::Judged(judged) => self.line_of_judged(record.seq, judged),
             Event::Finished(finished) => self.line_of_finish(finished),
             Event::Observed {
                 tool, observation, ..
@@ -160,7 +153,7 @@ impl<'a> Transcript<'a> {
                 ))
             )),
             Event::Rested { place } => Some(format!("  {}", faint(format!("rested ({place})")))),
-            Event::Paused { questions } => Some(line_of_pause(questions.len())),
+            Event::Paused { questions } => Some(self.at_its_end(line_of_pause(questions.len()))),
             Event::Answered {
                 question,
                 answer,
@@ -185,8 +178,47 @@ impl<'a> Transcript<'a> {
             Event::Resumed { traced } => Some(format!("{}{}", strong("goes on"), told_of(traced))),
             Event::Overspent(over) => Some(format!("{} {over}", warn("over budget:"))),
             Event::Compacted(compacted) => Some(line_of_compaction(compacted)),
-            Event::Stopped(stopped) => Some(line_of_stop(stopped, self.denied, self.is_live)),
+            Event::Stopped(stopped) => {
+                let line = line_of_stop(stopped, self.denied, self.is_live);
+                Some(self.at_its_end(line))
+            }
         }
+    }
+
+    /// A decision, which later lines speak of.
+    fn line_of_judged(&mut self, seq: Seq, judged: &Judged) -> Option<String> {
+        match &judged.verdict {
+            Verdict::Allow { .. } => {
+                self.judged.insert(seq, judged.clone());
+            }
+            Verdict::Deny(denial) if is_mistake(denial) => {}
+            Verdict::Deny(_) => {
+                self.denied = self.denied.saturating_add(1);
+                self.refused.push(judged.verdict.clone());
+            }
+            Verdict::Ask(_) => {}
+        }
+        line_of_judgement(judged)
+    }
+
+    /// The last line of what a run has done here, and what would have allowed what was denied.
+    fn at_its_end(&mut self, line: String) -> String {
+        match self.rest() {
+            Some(advice) => format!("{line}\n{advice}"),
+            None => line,
+        }
+    }
+
+    /// What would have allowed all that was denied, where it is not told yet.
+    pub(super) fn rest(&mut self) -> Option<String> {
+        let refused = std::mem::take(&mut self.refused);
+        let hints = self.policy.hints(&refused);
+        let said = hints.iter().map(|hint| {
+            let hint = foreign(hint).replace('\n', "\n    ");
+            faint(format!("  {hint}"))
+        });
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| said.join("\n"))
     }
 }
 
@@ -279,7 +311,7 @@ fn lines_of_reply(reply: &Reply) -> Option<String> {
 }
 
 /// A denial; and a call that no model wished, which no reply has shown yet.
-fn line_of_judgement(policy: &Policy, judged: &Judged) -> Option<String> {
+fn line_of_judgement(judged: &Judged) -> Option<String> {
     match &judged.verdict {
         Verdict::Allow { .. } if judged.effect == EffectKind::Call && judged.origin != "model" => {
             let args = match &judged.content {
@@ -303,14 +335,13 @@ fn line_of_judgement(policy: &Policy, judged: &Judged) -> Option<String> {
         Verdict::Deny(denial) => {
             let rule = faint(format!("({})", foreign(&denial.rule)));
             Some(format!(
-                "    {} {} {rule}{}",
+                "    {} {} {rule}",
                 bad(if is_mistake(denial) {
                     "wrong"
                 } else {
                     "denied"
                 }),
                 foreign(&denial.reason),
-                advice(policy, denial)
             ))
         }
     }
@@ -321,15 +352,6 @@ fn line_of_judgement(policy: &Policy, judged: &Judged) -> Option<String> {
 pub(super) fn is_mistake(denial: &Denial) -> bool {
     let mistakes = [Code::BadArgs, Code::UnknownTool, Code::NotFound];
     mistakes.map(Code::envelope).contains(&denial.rule.as_str())
-}
-
-/// What would have allowed it, as it is said of a call.
-fn advice(policy: &Policy, denial: &Denial) -> String {
-    let Some(hint) = policy.hint(denial) else {
-        return String::new();
-    };
-    let hint = foreign(&hint).replace('\n', "\n      ");
-    faint(format!("\n      {hint}"))
 }
 
 fn line_of_stop(stopped: &Stopped, denied: usize, is_live: bool) -> String {
@@ -665,18 +687,30 @@ mod tests {
             reason: "nobody has named it".to_owned(),
             allow: vec!["[flow]\nvouch = [\"m1\"]".to_owned()],
         };
-        let line = |policy: &Policy| {
-            let denied = judged("model", Verdict::Deny(denial.clone()));
-            Transcript::of(policy).line(&denied).unwrap()
+        let other = Denial {
+            allow: vec!["[flow]\nvouch = [\"m2\"]".to_owned()],
+            ..denial.clone()
         };
-        let head = "\n      to allow it, write in `lazaret.toml`:\n      ";
+        // Whoever is refused the same four times is told once, and two values stand in one table.
+        let line = |policy: &Policy| {
+            let mut transcript = Transcript::of(policy);
+            for denial in [&denial, &denial, &other, &denial] {
+                let denied = judged("model", Verdict::Deny(denial.clone()));
+                assert!(!transcript.line(&denied).unwrap().contains("to allow it"));
+            }
+            let told = transcript.rest().unwrap();
+            assert_eq!(told.matches("to allow it").count(), 1, "{told}");
+            assert_eq!(transcript.rest(), None);
+            told
+        };
+        let head = "  to allow it, write in `lazaret.toml`:\n    ";
         let new = line(&policy);
-        let lines = format!("{head}[flow]\n      vouch = [\"m1\"]");
+        let lines = format!("{head}[flow]\n    vouch = [\"m1\", \"m2\"]");
         assert!(new.contains(&lines), "{new}");
         policy.flows.written.itself = true;
         let beside = line(&policy);
         let lines = format!(
-            "{head}in [flow], which is there already, add or change:\n      vouch = [\"m1\"]"
+            "{head}in [flow], which is there already, add or change:\n    vouch = [\"m1\", \"m2\"]"
         );
         assert!(beside.contains(&lines), "{beside}");
     }

@@ -9,6 +9,7 @@ mod records;
 mod servers;
 mod sinks;
 mod twice;
+mod vouched;
 
 use std::path::Path;
 
@@ -75,6 +76,7 @@ pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Findin
         look.flow();
         look.idle();
         look.records();
+        look.vouched();
         look.proposed();
         look.outside();
         all.append(&mut look.found);

@@ -73,7 +73,7 @@ fn flows() -> Flows {
 }
 
 fn proposed(records: Vec<Record>) -> Suggestion {
-    suggest(&[records], &flows(), about)
+    suggest(&[records], &flows(), about, BTreeSet::new())
 }
 
 const SENDS: &str = "mail.send";
@@ -98,7 +98,7 @@ fn a_field_that_held_the_value_vouches() {
     let mut known = flows();
     let book = known.tools.entry(name("book.search")).or_default();
     (book.records.own, book.records.at) = (true, "/hits/*".to_owned());
-    let suggestion = suggest(&[records], &known, about);
+    let suggestion = suggest(&[records], &known, about, BTreeSet::new());
     let text = suggestion.to_toml(|_| false);
     let table: toml::Table = toml::from_str(&text).unwrap();
     let tools: BTreeMap<String, ToolFlow> = table["flow"]["tools"].clone().try_into().unwrap();
@@ -193,7 +193,7 @@ fn what_was_wished_under_an_influence_is_only_a_comment_wherever_it_stood() {
     // Once is enough, in whichever run it was.
     let runs = [&["user"][..], &evil].map(|label| run(label, SENDS, json!({"tag": "x"}), &["tag"]));
     for runs in [runs.clone(), [runs[1].clone(), runs[0].clone()]] {
-        let suggestion = suggest(&runs, &flows(), about);
+        let suggestion = suggest(&runs, &flows(), about, BTreeSet::new());
         assert_eq!(suggestion.vouched().count(), 0);
         assert_eq!(suggestion.doubtful().count(), 1);
     }
@@ -305,7 +305,7 @@ fn what_holds_already_is_not_proposed() {
     assert!(said.get("hold").is_none(), "{text}");
     // Of a plugin that nobody trusts, it holds once it is written.
     let records = run(&["user"], "mail.post", letter(), &[]);
-    let suggestion = suggest(&[records], &Flows::default(), about);
+    let suggestion = suggest(&[records], &Flows::default(), about, BTreeSet::new());
     assert_eq!(suggestion.tools().count(), 1);
 }
 
@@ -326,7 +326,7 @@ fn what_nothing_is_proposed_for_stands_at_the_end() {
             &["to/0", "tag"],
         ),
     ];
-    let suggestion = suggest(&runs, &flows(), about);
+    let suggestion = suggest(&runs, &flows(), about, BTreeSet::new());
     for is_there in [false, true] {
         let text = suggestion.to_toml(|_| is_there);
         let last = text.lines().last().unwrap();

@@ -3,18 +3,16 @@
 use serde_json::{Value, json};
 
 use super::super::call::{QUOTING, read_args, written};
-use super::super::run::parse_vouched;
+use super::super::run::{parse_vouched, warn_of_folders};
 use super::super::{Scene, print};
 use super::flow;
 use super::reach::Reach;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::json;
-use crate::rules::policy::Policy;
 use crate::rules::questions::words;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
 use crate::runs::host::Host;
-use crate::surfaces::config::NAME;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Surface, Verdict, Weighed};
@@ -93,6 +91,7 @@ impl Explain {
             let what = format!("the arguments are no JSON: {why}");
             return Err(Error::new(Code::BadArgs, what).hint(QUOTING));
         }
+        warn_of_folders(scene, &self.vouch);
         let host = scene.open_host().await?;
         let given = self.args.as_deref().unwrap_or_default();
         let under = Influence {
@@ -136,8 +135,12 @@ impl Explain {
             );
             return Ok(status);
         }
-        let policy = host.policy();
-        explained.iter().for_each(|one| describe(one, policy));
+        explained.iter().for_each(describe);
+        // No line is proposed for what may never be asked for; and what is pasted has each table once.
+        let known = explained.iter().filter(|one| one.guessed.is_none());
+        for hint in host.policy().hints(known.map(|one| &one.verdict)) {
+            print::line(foreign(&hint).replace('\n', "\n  "));
+        }
         if confirmed {
             print::line("it has to be confirmed: `lazaret call … --confirm`");
         }
@@ -179,7 +182,7 @@ fn as_json(explained: &Explained) -> Value {
     told
 }
 
-fn describe(explained: &Explained, policy: &Policy) {
+fn describe(explained: &Explained) {
     let subject = strong(foreign(&explained.subject));
     if let Some(argument) = &explained.guessed {
         return guess(argument, explained);
@@ -197,14 +200,10 @@ fn describe(explained: &Explained, policy: &Policy) {
             for reason in words::reasons(&question.reasons) {
                 print::line(format!("  {}", foreign(reason)));
             }
-            lines(&question.lines, policy);
         }
         Verdict::Deny(denial) => {
             let (reason, rule) = (foreign(&denial.reason), faint(format!("({})", denial.rule)));
             print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
-            if let Some(hint) = policy.hint(denial) {
-                print::line(foreign(&hint).replace('\n', "\n  "));
-            }
         }
     }
     for value in &explained.weighed {
@@ -215,7 +214,7 @@ fn describe(explained: &Explained, policy: &Policy) {
     }
 }
 
-/// What is only guessed: no line is proposed for what may never be asked for.
+/// What is only guessed.
 fn guess(argument: &str, explained: &Explained) {
     let would = match &explained.verdict {
         Verdict::Allow { .. } => "would be allowed".to_owned(),
@@ -244,13 +243,6 @@ pub(super) fn steers(value: &Weighed) -> String {
         strong(foreign(&value.value)),
         value.kind,
     )
-}
-
-fn lines(lines: &[String], policy: &Policy) {
-    if !lines.is_empty() {
-        let lines = foreign(&policy.advice(lines)).replace('\n', "\n  ");
-        print::line(format!("to allow it, write in `{NAME}`:\n  {lines}"));
-    }
 }
 
 /// What holds of a tool's arguments where its call is a sink.

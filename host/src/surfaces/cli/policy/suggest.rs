@@ -42,16 +42,27 @@ impl Suggest {
             let vouch: Vec<&str> = suggestion.vouched().collect();
             let left: Vec<&str> = suggestion.left().collect();
             let doubtful: Vec<&str> = suggestion.doubtful().collect();
-            let told = json!({"tools": tools, "vouch": vouch, "doubtful": doubtful, "left": left});
+            let asked = suggestion.asked();
+            let asked: Vec<Value> = asked
+                .map(|(line, why)| json!({"line": line, "why": why}))
+                .collect();
+            let workspaces: Vec<&str> = suggestion.workspaces().collect();
+            let told = json!({
+                "tools": tools, "vouch": vouch, "doubtful": doubtful, "asked": asked,
+                "workspaces": workspaces, "left": left,
+            });
             print::value(&told, true);
             return Ok(0);
         }
         let lines = suggestion.to_toml(|head| host.policy().has_table(head));
         print::line(foreign(lines.trim_end()));
         if suggestion.is_empty() && !scene.quiet {
-            print::note(
-                "nothing to propose: every value that steered had a witness, or nothing was weighed",
-            );
+            print::note(match suggestion.left().next() {
+                Some(_) => "nothing to propose, for the reasons above",
+                None => {
+                    "nothing to propose: every value that steered had a witness, or nothing was weighed"
+                }
+            });
         }
         Ok(0)
     }
