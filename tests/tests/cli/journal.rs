@@ -329,7 +329,8 @@ fn a_records_folder_that_is_a_file_is_refused() {
     refuses(
         &station,
         1,
-        "error: `[HERE]/.lazaret` cannot be created: there is something of that name already",
+        "error: `[HERE]/.lazaret` cannot be created: there is something of that name already\nhint: make room there, or let \
+         yourself write there; the journal stands beside `lazaret.toml`, so `--config FILE` with one in another folder has its own",
     );
 }
 

@@ -122,7 +122,7 @@ fn what_nobody_else_influenced_is_not_listed() {
     let nothing = station.run(&["labels", "list"]).ends(0);
     nothing.says(&["nobody else had influence"]);
     let named = ["labels", "list", "--file", "out/a.md"];
-    station.run(&named).ends(0).prints(&["files.write"]);
+    station.run(&named).ends(0).prints(&["your own"]);
 }
 
 /// Whoever has taken something for their own has said so, and a chain says that they have.

@@ -57,8 +57,8 @@ fn the_key_is_sent_and_kept_nowhere() {
 #[test]
 fn a_key_that_is_not_set_is_asked_for() {
     let server = Server::start(vec![]);
-    with_key(&server).run(&["run", "how long?"]).ends(3).says(&[
-        "error: ",
+    with_key(&server).run(&["run", "how long?"]).ends(2).says(&[
+        "error: the variable `STATION_KEY`, which has the key, is not set",
         "hint: set the environment variable `STATION_KEY`",
     ]);
     assert_eq!(server.requests().len(), 0, "nothing is sent without it");

@@ -261,7 +261,7 @@ fn a_call_that_waits_for_a_person_says_whose_answer_it_waits_for() {
     assert!(events.iter().any(|event| event.to_string().contains(why)));
     server
         .post(&format!("/v1/runs/{run}/resume"), &json!({}))
-        .fails(400, "VALIDATION_ERROR");
+        .fails(409, "CONFLICT");
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_run_is_stopped_by_its_name() {
     let told = serving.post(&format!("{path}/cancel"), &json!({})).is(200);
     assert_eq!(told, json!({"run": run, "state": "cancelled"}));
     let again = serving.post(&format!("{path}/cancel"), &json!({}));
-    again.fails(400, "VALIDATION_ERROR");
+    again.fails(409, "CONFLICT");
 }
 
 /// Of answers that come at the same time, over HTTP and from the command line, one holds, and one is on record.

@@ -14,7 +14,7 @@ use crate::words::message::{
 /// Feeds `stream` whole, cut in two at every byte, and byte by byte.
 #[track_caller]
 pub(super) fn check_cut(
-    read: fn(&[&[u8]]) -> Result<Vec<String>, Error>,
+    read: impl Fn(&[&[u8]]) -> Result<Vec<String>, Error>,
     stream: &[u8],
     wanted: &[&str],
 ) {

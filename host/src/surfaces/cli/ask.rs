@@ -268,15 +268,15 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
     for one in &handed {
         print::line(held(one));
     }
-    if !waiting.question.lines.is_empty() {
-        let lines = last_of_its_kind(host.policy(), &waiting.question.lines);
-        print::line(lines);
-    }
     if let Some(flag) = words::for_one_run(&waiting.question, &waiting.content) {
         print::line(foreign(&flag));
     }
-    if waiting.form().is_none() {
+    if waiting.form().is_none() && !waiting.is_late(host.journal().clock().now_ms()) {
         answers(waiting);
+    }
+    if !waiting.question.lines.is_empty() {
+        let lines = last_of_its_kind(host.policy(), &waiting.question.lines);
+        print::line(lines);
     }
     Ok(0)
 }
