@@ -322,20 +322,32 @@ impl Files {
     }
 }
 
-/// Whether there is nothing at the path of a mount.
+/// Whether there is nothing at the path of a mount. Where a link on the way leads nowhere, nobody knows what it will lead to.
 #[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the path of a mount; nothing is opened"
+)]
 pub fn is_missing(path: &Path) -> bool {
-    let opened = Dir::open_ambient_dir(path, ambient_authority());
-    opened.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    let is_nothing = |path: &Path| {
+        let found = path.symlink_metadata();
+        found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    };
+    let there = path.ancestors().find(|above| !is_nothing(above));
+    is_nothing(path) && there.is_some_and(|above| above.canonicalize().is_ok())
 }
 
-/// The one path of a folder, whatever links lead to it.
+/// The one path of a folder, whatever links lead to it. One that is not there will lie in what is.
 #[expect(
     clippy::disallowed_methods,
     reason = "the path of a mount, of which the labels of its files are made"
 )]
 fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    let led = path.ancestors().find_map(|above| {
+        let there = above.canonicalize().ok()?;
+        Some(there.join(path.strip_prefix(above).ok()?))
+    });
+    led.unwrap_or_else(|| path.to_owned())
 }
 
 /// Where a path leads, links followed.

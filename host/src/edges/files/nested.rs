@@ -126,7 +126,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::edges::files::FileOutcome;
+    use crate::edges::files::{FileOutcome, is_missing};
     use crate::rules::file::{File, FileWish, Places, WriteMode};
     use crate::rules::policy::{Policy, Room};
     use crate::words::id::RunId;
@@ -330,5 +330,41 @@ mod tests {
             ""
         );
         assert_eq!(scene.refused("all/plain/a.txt", to("all/deep/b.txt")), "");
+    }
+
+    /// Whoever makes its folder later, through the mount around it, gets no more there than it gives.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "what lies in the test's folder")]
+    fn a_mount_whose_folder_is_not_there_lies_inside_the_one_around_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("real")).unwrap();
+        symlink("real", root.join("led")).unwrap();
+        symlink("later", root.join("real/link")).unwrap();
+        let paths: BTreeMap<Arc<str>, PathBuf> = BTreeMap::from([
+            (Arc::from("all"), root.join("real")),
+            (Arc::from("none"), root.join("led/none/below")),
+        ]);
+        let mount = || Mount {
+            access: Access::Read,
+            workspace: false,
+            room: Room::default(),
+            inside: Arc::default(),
+        };
+        let mut mounts = paths.keys().map(|name| (name.clone(), mount())).collect();
+        nest(&mut mounts, &paths);
+        let inside: Vec<&[String]> = mounts["all"]
+            .inside
+            .iter()
+            .map(|inner| &*inner.names)
+            .collect();
+        assert_eq!(inside, [["none", "below"]]);
+        assert!(is_missing(&root.join("led/none/below")));
+        // What these will lead to is known to nobody.
+        for link in ["real/link", "led/link/below"] {
+            assert!(!is_missing(&root.join(link)), "{link}");
+            let paths = BTreeMap::from([(Arc::from("a"), root.join(link))]);
+            assert!(Files::open(&paths, &[], None).is_err(), "{link}");
+        }
     }
 }
