@@ -344,8 +344,10 @@ pub fn is_missing(path: &Path) -> bool {
 )]
 fn canonical(path: &Path) -> PathBuf {
     let led = path.ancestors().find_map(|above| {
-        let there = above.canonicalize().ok()?;
-        Some(there.join(path.strip_prefix(above).ok()?))
+        let mut there = above.canonicalize().ok()?;
+        // To join nothing would leave a slash at its end, and labels are kept by what is written.
+        there.extend(path.strip_prefix(above).ok()?);
+        Some(there)
     });
     led.unwrap_or_else(|| path.to_owned())
 }
