@@ -10,6 +10,8 @@ pub(crate) mod labelled;
 pub(crate) mod nested;
 mod own;
 mod turn;
+#[cfg(test)]
+mod wished;
 mod written;
 
 use std::collections::BTreeMap;

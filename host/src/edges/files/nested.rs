@@ -126,8 +126,9 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::edges::files::wished::{self, READ, to};
     use crate::edges::files::{FileOutcome, is_missing};
-    use crate::rules::file::{File, FileWish, Places, WriteMode};
+    use crate::rules::file::{FileWish, WriteMode};
     use crate::rules::policy::{Policy, Room};
     use crate::words::id::RunId;
     use crate::words::label::Label;
@@ -187,55 +188,19 @@ mod tests {
         }
 
         fn perform(&self, path: &str, wish: FileWish) -> (Result<FileOutcome>, Label) {
-            let places = match &wish {
-                FileWish::Move { target } => Places::Two(self.place(path), self.place(target)),
-                FileWish::List
-                | FileWish::Stat
-                | FileWish::Read { .. }
-                | FileWish::Write { .. }
-                | FileWish::Remove
-                | FileWish::MakeFolder => Places::One(self.place(path)),
-            };
-            let file = File {
-                path: path.to_owned(),
-                wish,
-                label: Label::default(),
-            };
-            let (result, label) =
-                self.files
-                    .perform_labelled(file, places, &crate::edges::aside::Asker::default());
-            (result, label.unwrap_or_default())
+            let place = |path: &str| self.place(path);
+            wished::perform((&self.files, place), path, wish)
         }
 
         /// Whether it is refused, and what says so.
         fn refused(&self, path: &str, wish: FileWish) -> String {
             let (result, _) = self.perform(path, wish);
-            match result {
-                Ok(_) => String::new(),
-                Err(error) => {
-                    assert_eq!(error.code(), Code::Denied, "{path}: {error}");
-                    error.message().to_owned()
-                }
-            }
+            wished::refused(path, result)
         }
     }
-
-    const READ: FileWish = FileWish::Read {
-        offset: 0,
-        length: 9,
-    };
 
     fn write() -> FileWish {
-        FileWish::Write {
-            bytes: b"x".to_vec(),
-            mode: WriteMode::Append,
-        }
-    }
-
-    fn to(target: &str) -> FileWish {
-        FileWish::Move {
-            target: target.to_owned(),
-        }
+        wished::write(WriteMode::Append)
     }
 
     #[test]

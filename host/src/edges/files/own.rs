@@ -87,11 +87,10 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::edges::aside::Asker;
-    use crate::rules::file::{File, FileWish, Places, WriteMode};
+    use crate::edges::files::wished::{self, READ, to, write};
+    use crate::rules::file::{FileWish, WriteMode};
     use crate::rules::policy::Room;
     use crate::words::id::RunId;
-    use crate::words::label::Label;
 
     /// A folder that is the mount `all`, may be written, and holds the host's own folder `home/state/own`, another
     /// project's `b/.lazaret`, and links to what lies in both.
@@ -141,46 +140,8 @@ mod tests {
     impl Scene {
         /// What is said of a wish that is refused; nothing where it is done.
         fn refused(&self, path: &str, wish: FileWish) -> String {
-            let places = match &wish {
-                FileWish::Move { target } => Places::Two(place(path), place(target)),
-                FileWish::List
-                | FileWish::Stat
-                | FileWish::Read { .. }
-                | FileWish::Write { .. }
-                | FileWish::Remove
-                | FileWish::MakeFolder => Places::One(place(path)),
-            };
-            let file = File {
-                path: path.to_owned(),
-                wish,
-                label: Label::default(),
-            };
-            let (result, _) = self.files.perform_labelled(file, places, &Asker::default());
-            match result {
-                Ok(_) => String::new(),
-                Err(error) => {
-                    assert_eq!(error.code(), Code::Denied, "{path}: {error}");
-                    error.message().to_owned()
-                }
-            }
-        }
-    }
-
-    const READ: FileWish = FileWish::Read {
-        offset: 0,
-        length: 9,
-    };
-
-    fn write(mode: WriteMode) -> FileWish {
-        FileWish::Write {
-            bytes: b"x".to_vec(),
-            mode,
-        }
-    }
-
-    fn to(target: &str) -> FileWish {
-        FileWish::Move {
-            target: target.to_owned(),
+            let (result, _) = wished::perform((&self.files, place), path, wish);
+            wished::refused(path, result)
         }
     }
 
