@@ -11,6 +11,7 @@ mod bounds;
 pub mod budget;
 pub mod chain;
 pub mod context;
+mod faults;
 pub mod file;
 pub mod flow;
 mod guarding;

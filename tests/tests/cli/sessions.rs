@@ -1,5 +1,10 @@
 //! `lazaret run --session` and `lazaret sessions`.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use lazaret::words::id::Digest;
+
 use crate::station::Station;
 
 const NOTED: &str = r#"{"text":"Noted."}"#;
@@ -81,4 +86,21 @@ fn a_session_whose_run_is_left_says_how_to_go_on() {
         "lazaret runs resume [RUN]",
         "lazaret runs cancel [RUN]",
     ]);
+}
+
+#[test]
+fn a_run_that_queues_says_that_it_waits() {
+    let station = Station::scripted("[]", &[NOTED], "");
+    let run = ["run", "a", "--session", "work", "--queue"];
+    station.run(&run).ends(0).never("waits for its end");
+    // As another process would.
+    let mark = Digest::of(b"session local work").to_string();
+    let held = File::create(station.state().join("begun").join(mark)).unwrap();
+    held.lock().unwrap();
+    let mut child = station.spawn(&mut station.command(&run));
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    let waits = told.any(|line| line.unwrap().contains("waits for its end"));
+    assert!(waits);
+    drop(held);
+    station.wait(child).ends(0).prints(&["Noted."]);
 }

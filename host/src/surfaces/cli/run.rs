@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::inline::{self, Heard};
-use super::print::{self, Spinner};
+use super::print::{self, ANNOUNCED_AFTER, Spinner};
 use super::transcript::Transcript;
 use super::{Scene, form};
 use crate::guests::tasks::Tasks;
@@ -214,7 +214,28 @@ async fn pursue_in(host: &Host, joining: &Joining, goal: Goal, scene: &Scene) ->
     let tasks = host.tasks();
     let run = goal.run.clone();
     let work = host.pursue_in(joining, goal, &tasks);
-    follow(host, &run, scene, &tasks, work).await
+    match joining.queue && !scene.quiet {
+        true => {
+            let work = saying_that_it_waits(host, &run, work);
+            follow(host, &run, scene, &tasks, work).await
+        }
+        false => follow(host, &run, scene, &tasks, work).await,
+    }
+}
+
+/// Says so where a run has not begun after a moment, since it waits for another of its session.
+async fn saying_that_it_waits<T>(host: &Host, run: &RunId, work: impl Future<Output = T>) -> T {
+    let mut watcher = host.watch(run);
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        biased;
+        answer = &mut work => return answer,
+        _ = watcher.next() => {}
+        () = tokio::time::sleep(ANNOUNCED_AFTER) => {
+            print::note("another run of the session goes on, and this one waits for its end …");
+        }
+    }
+    work.await
 }
 
 /// Prints what happens in a run that is pursued, to its end.

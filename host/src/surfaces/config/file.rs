@@ -10,14 +10,13 @@ use serde::Deserialize;
 use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::context::ContextTable;
+use super::faults::explain;
 use super::flow::FlowTable;
 use super::mcp::McpTable;
 use super::mcp_server::McpServerTable;
-use super::model;
 use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
-use super::said;
 use super::secrets::{self, ScrubTable, SecretTable, VaultTable};
 use super::serve::ServeTable;
 use super::tools::ToolsTable;
@@ -40,7 +39,6 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
 use crate::words::message::Calling;
-use crate::words::near;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
@@ -618,165 +616,4 @@ pub(in crate::surfaces) struct Part {
     pub what: String,
     /// Of its bytes, or that it is not there.
     pub digest: String,
-}
-
-/// Line, column, what is wrong, and the nearest key that there is.
-fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
-    let of_model = error.span().and_then(|span| model::wrong(text, span.start));
-    let error = of_model.as_ref().unwrap_or(error);
-    let at = error.span().map_or(0, |span| span.start);
-    let before = text.get(..at).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    let message = error.message();
-    let key = said::key_at(text, at, message);
-    let whole = key.clone().unwrap_or_default();
-    let key = key.filter(|key| !message.starts_with(&format!("`{key} ")));
-    let key = key.map_or(String::new(), |key| format!("`{key}`: "));
-    let shown = Error::bad_input(format!(
-        "`{}`, line {line}, column {column}: {key}{}",
-        path.display(),
-        said::said(message)
-    ));
-    match said::form(
-        text.lines().nth(line - 1).unwrap_or_default(),
-        (&whole, message),
-    ) {
-        Some(form) => shown.hint(form),
-        None => with_nearest(shown, message),
-    }
-}
-
-/// What is wrong with values that stand in no text, and the nearest key that there is.
-pub(super) fn unplaced(message: &str) -> Error {
-    with_nearest(Error::bad_input(said::said(message)), message)
-}
-
-fn with_nearest(error: Error, message: &str) -> Error {
-    match nearest(message) {
-        Some(key) => error.hint(format!("did you mean `{key}`?")),
-        None => said::advice(message).into_iter().fold(error, Error::hint),
-    }
-}
-
-/// From ``unknown field `a`, expected one of `b`, `c` `` the nearest to `a`.
-fn nearest(message: &str) -> Option<String> {
-    let mut words = message.split('`').skip(1).step_by(2);
-    if !message.starts_with("unknown ") {
-        return None;
-    }
-    let unknown = words.next()?;
-    near::alike(unknown, words).map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(text: &str, says: &[&str]) {
-        let path = Path::new("lazaret.toml");
-        let error = toml::from_str::<ConfigFile>(text).map(|_| ()).unwrap_err();
-        let error = explain(path, text, &error);
-        let all = format!("{} {}", error.message(), error.hints().join(" "));
-        for part in says {
-            assert!(all.contains(part), "{part}: {all}");
-        }
-    }
-
-    #[test]
-    fn wrong_files_say_where_and_what_was_meant() {
-        check(
-            "[mount.docs]\npath = \"x\"\n",
-            &["line 1", "no key `mount` here", "did you mean `mounts`?"],
-        );
-        check(
-            "[mounts.docs]\npath = \"x\"\nacess = \"read\"\n",
-            &["line 3", "did you mean `access`?"],
-        );
-        check(
-            "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
-            &["line 3", "did you mean `read`?"],
-        );
-        check(
-            "[inbound]\nuntrusted = \"wrapp\"\n",
-            &["line 2", "did you mean `wrap`?"],
-        );
-        check(
-            "[limits]\ncpu_ms = \"long\"\n",
-            &[
-                "line 2, column 10: `limits.cpu_ms`: a whole number",
-                "the text \"long\"",
-            ],
-        );
-        check(
-            "[limits]\nfuel = 1\n[limits]\ncpu_ms = 1\n",
-            &["line 3", "write what is new into the one that is there"],
-        );
-        check("block = [\"a b\"]\n", &["line 1", "names no tools"]);
-        check("a = \n", &["line 1"]);
-        check(
-            "[grants.\"x.y\"]\nfetch = [3]\n",
-            &["line 2", "a URL, or a table"],
-        );
-    }
-
-    #[test]
-    fn a_form_that_is_wrong_is_shown_as_it_should_be() {
-        check(
-            "[secrets]\ngithub = \"x\"\n",
-            &[
-                "line 1",
-                "secrets are never in this file: `lazaret secret set NAME` keeps one",
-            ],
-        );
-        check(
-            "[grants.files.read]\nmounts = { docs = \"read\" }\n",
-            &[
-                "line 1",
-                "no key `read`",
-                "quote the tools: `[grants.\"files.read\"]`",
-            ],
-        );
-        check(
-            "[grants.\"files.*\"]\nmounts = [\"docs\"]\n",
-            &[
-                "line 2",
-                "a table is expected",
-                "write it as `mounts = { docs = \"read\" }`",
-            ],
-        );
-        check(
-            "[grants.\"web.*\"]\nfetch = \"https://docs.rs/\"\n",
-            &[
-                "line 2",
-                "a list is expected",
-                "write it as `fetch = [\"https://docs.rs/\"]`",
-            ],
-        );
-        check(
-            "[grants.\"web.*\"]\nsecrets = [\"github\"]\n",
-            &[
-                "line 2",
-                "a table is expected",
-                "write it as `secrets = [{ name = \"github\", to = ",
-            ],
-        );
-        check(
-            "[mcp.m]\ncommand = \"python3 srv.py\"\n",
-            &[
-                "line 2",
-                "write it as `command = [\"python3\", \"srv.py\"]`",
-            ],
-        );
-        check(
-            "ask = \"files.write\"\n",
-            &["line 1", "write it as `ask = [\"files.write\"]`"],
-        );
-    }
 }

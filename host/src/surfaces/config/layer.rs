@@ -457,6 +457,6 @@ impl Merged {
     /// `BadInput` for a key or value that is none.
     pub(super) fn file(&self) -> Result<ConfigFile> {
         ConfigFile::deserialize(self.table.clone())
-            .map_err(|error| super::file::unplaced(error.message()))
+            .map_err(|error| super::faults::unplaced(error.message()))
     }
 }
