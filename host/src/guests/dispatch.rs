@@ -325,12 +325,10 @@ fn misfit_leaves(station: &Station, caller: &Caller, args: &WishedArgs) -> Resul
     let WishedArgs::Json(args) = args else {
         return Ok(());
     };
-    leave(
-        station,
-        caller,
-        &mut caller.known.handles(),
-        misfit_bits(args),
-    )
+    let mut held = caller.known.handles();
+    leave(station, caller, &mut held, misfit_bits(args))?;
+    held.failed();
+    Ok(())
 }
 
 /// What is checked before there is a call to judge. A tool that is not for this caller says nothing of

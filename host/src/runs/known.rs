@@ -325,7 +325,11 @@ impl<'a> Fold<'a> {
         self.heard(record);
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
-                let _ = handles.charge(misfit_in(judged), u32::MAX);
+                let bits = misfit_in(judged);
+                if bits > 0 {
+                    let _ = handles.charge(bits, u32::MAX);
+                    handles.failed();
+                }
                 if let Ok(tool) = ToolName::parse(&judged.subject) {
                     self.calls.insert(record.seq, (judged, tool));
                 }
@@ -406,8 +410,11 @@ fn learned(
     (judged, tool, read): (&Judged, &ToolName, &Label),
     finished: &Finished,
 ) {
-    if let Some(name) = finished.told.as_ref().and_then(handle_in) {
+    if let Some(told) = &finished.told
+        && let Some(name) = handle_in(told)
+    {
         handles.reserve(name);
+        handles.pay_again(told);
     }
     if let End::Done {
         content: Content::Inline(outcome),
@@ -453,6 +460,7 @@ fn learned(
         let _ = handles.hold_as(name, &said, &finished.label);
         handles.show(name, told);
         let _ = handles.charge(fault_bits(tool), u32::MAX);
+        handles.failed();
     }
     // What was turned down is no outcome, and what a script makes of all it read is none of a tool's.
     let performed = matches!(judged.verdict, Verdict::Allow { .. });

@@ -84,6 +84,7 @@ pub(super) fn tell_fault(
     if !apart && leave(station, caller, &mut held, bits).is_err() {
         return Ok(None);
     }
+    held.failed();
     // Whatever is charged is on record, with the handle.
     let name = held.hold(naming(caller), &said, label);
     let name = name.map_err(|error| Untold::crowded(error, &held))?;
@@ -146,6 +147,16 @@ fn see(
     ledger.saw(flows, &call.tool, call.args.value(), (value, behind));
 }
 
+/// Takes the bits of a success out of the run's; whether there were so many.
+fn succeeded(station: &Station, caller: &Caller, held: &mut Handles) -> bool {
+    let bits = held.bits_of_success();
+    let paid = bits == 0 || leave(station, caller, held, bits).is_ok();
+    if paid {
+        held.succeeded();
+    }
+    paid
+}
+
 /// How a handle of what came of a wish is called. A script sees by its clock what has ended first.
 fn naming(caller: &Caller) -> Naming {
     match caller.origin {
@@ -202,15 +213,20 @@ pub(super) fn tell(
                 }
                 Err(error) => return Err(Untold::crowded(error, &held)),
             };
-            let made = match altered {
-                true => Made::OfHandles,
-                false => Made::of(flows, &call.places, (label, &caller.label)),
-            };
+            let given = Made::of(flows, &call.places, (label, &caller.label));
+            let made = if altered { Made::OfHandles } else { given };
             let named = named(caller, call, &held, label);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);
-            Ok(Some(handles::paid(card, bits)))
+            let card = handles::paid(card, bits);
+            Ok(Some(match given {
+                Made::Anew => card,
+                // Whether it fails may be what a held value chose, or what a stranger has asked.
+                Made::OfHandles | Made::ForStrangers => {
+                    handles::charged(card, succeeded(station, caller, &mut held))
+                }
+            }))
         }
         Fate::Leaves(bits) => {
             leave(station, caller, &mut held, bits)?;

@@ -1,7 +1,7 @@
 //! Handles: outcomes that are held back from whoever wished them, and handed on without being read (design §5).
 //!
-//! The holder sees what a handle is of, how large it is, its label and its trusted fields; its own label does not
-//! rise. A tool takes a handle wherever it takes a value: it is replaced before the call is judged, and the call is
+//! The holder sees what a handle is of, how large it is, its label and its trusted fields; who had influence on what it
+//! holds has none on the holder. Who may read it does count, once something was done with it: that went well, or not. A tool takes a handle wherever it takes a value: it is replaced before the call is judged, and the call is
 //! judged with the handle's label. A handle belongs to one run, and its name stands in the record of its call.
 
 mod most;
@@ -38,6 +38,10 @@ pub const READ: &str = "handle.read";
 pub const ADOPT: &str = "handle.adopt";
 /// The key of how many bits it has told that there is something to hold.
 const BITS: &str = "bits";
+/// The key of whether bits were taken for it that the holder is told of a success at all.
+const CHARGED: &str = "charged";
+/// What is taken each time that a row of successes has twice as many.
+const ROW_BITS: u32 = 2;
 /// The key of why nobody is told of an outcome.
 const WITHHELD: &str = "withheld";
 /// Tools whose outcome is a scalar that may leave a handle.
@@ -57,6 +61,8 @@ pub struct Handles {
     last: u64,
     bytes: usize,
     bits: u32,
+    /// Successes that told something of what is held, since something failed that did.
+    row: u32,
 }
 
 /// How a new handle is called.
@@ -300,6 +306,36 @@ impl Handles {
         self.bits = spent;
         Ok(most - spent)
     }
+
+    /// The bits that one more success takes which tells something of what is held. A failure tells more, and costs more;
+    /// but whoever tries one value after the other would learn by each success, for nothing, that it is not this one. So a
+    /// row of successes costs what it takes to write down how long it is (Elias's gamma code), which is little: whatever is
+    /// asked, no more is told by what fails, and when, than has been paid for.
+    #[must_use]
+    pub fn bits_of_success(&self) -> u32 {
+        match self.row.saturating_add(2).is_power_of_two() {
+            true => ROW_BITS,
+            false => 0,
+        }
+    }
+
+    /// Such a success was paid for.
+    pub fn succeeded(&mut self) {
+        self.row = self.row.saturating_add(1);
+    }
+
+    /// Something failed that told of what is held, and was paid for: another row begins.
+    pub fn failed(&mut self) {
+        self.row = 0;
+    }
+
+    /// Takes again what was taken for a success of an earlier life, by the card that is on record.
+    pub fn pay_again(&mut self, told: &Value) {
+        if was_charged(told) == Some(true) {
+            self.bits = self.bits.saturating_add(self.bits_of_success());
+            self.succeeded();
+        }
+    }
 }
 
 /// Arguments in which each handle is replaced by what it holds.
@@ -493,15 +529,16 @@ pub fn fate(
 }
 
 /// What whoever is told `told` in place of an outcome is under the influence of by that: of a handle nothing, since
-/// it has not read what that holds; of a scalar, of the kind of a failure, or of a text that a person has made their own
-/// words, nothing but who may read it. That there was no room for an outcome says how large that is, and all others.
+/// it has not read what that holds; of a scalar, of the kind of a failure, of a success that tells something of what is
+/// held, or of a text that a person has made their own words, nothing but who may read it. That there was no room for an
+/// outcome says how large that is, and all others; and a success for which no bits were left is not free of anything.
 #[must_use]
 pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
-    if is_withheld(told) {
+    if is_withheld(told) || was_charged(told) == Some(false) {
         return label.clone();
     }
     let leaves = match handle_in(told) {
-        Some(_) => told.get(BITS).is_some(),
+        Some(_) => told.get(BITS).is_some() || was_charged(told).is_some(),
         None => tool == ADOPT || SCALARS.contains(&tool),
     };
     if leaves || fault_in(told).is_some() {
@@ -526,6 +563,21 @@ pub fn paid(mut card: Value, bits: u32) -> Value {
         card.insert(BITS.to_owned(), json!(bits));
     }
     card
+}
+
+/// A card that says by itself that a call over handles, or one of a stranger's choice, did not fail: whether bits were
+/// taken for that.
+#[must_use]
+pub fn charged(mut card: Value, charged: bool) -> Value {
+    if let Some(card) = card.as_object_mut() {
+        card.insert(CHARGED.to_owned(), json!(charged));
+    }
+    card
+}
+
+fn was_charged(told: &Value) -> Option<bool> {
+    handle_in(told)?;
+    told.get(CHARGED)?.as_bool()
 }
 
 /// What is told in place of the outcome of an effect for which there is no room: it has happened, and must not look as if it

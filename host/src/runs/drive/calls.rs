@@ -64,16 +64,16 @@ impl Drive<'_> {
             if !asked.is_empty() {
                 let ahead = calls.iter().map(|(call, place)| {
                     let way = self.way(offer, call, (place, &turn));
-                    self.ask_ahead(call, (place.clone(), plan.label().clone()), &way, &turn)
+                    let label = label_of(&way, plan, &all);
+                    self.ask_ahead(call, (place.clone(), label), &way, &turn)
                 });
                 asked.extend(ahead.collect::<Result<Vec<_>>>()?.into_iter().flatten());
                 continue;
             }
-            let label = plan.label();
             let doing = calls.iter().zip(self.namings(calls.len()));
             let doing = doing.map(|((call, place), beside)| {
                 let way = self.way(offer, call, (place, &turn));
-                let mut caller = self.caller_of_model(label.clone());
+                let mut caller = self.caller_of_model(label_of(&way, plan, &all));
                 (caller.place, caller.known.beside) = (place.clone(), beside);
                 self.one(call, caller, way, &turn)
             });
@@ -324,6 +324,17 @@ impl Drive<'_> {
             seq,
         })
     }
+}
+
+/// Under whose influence a call is. Its model has written it without what came of the calls of the same turn before it; but
+/// a script sees what these have left in the run: how handles are numbered, how much is held, how long something takes.
+fn label_of(way: &Way, plan: &Plan, earlier: &[Seen]) -> Label {
+    let earlier = match way {
+        Way::Script(_) => earlier,
+        Way::Tool | Way::Search(..) | Way::Nowhere(_) => &[],
+    };
+    let labels = earlier.iter().map(|seen| &seen.observation.label);
+    labels.fold(plan.label().clone(), |all, label| all.join(label))
 }
 
 /// The number of a call in its turn, from 0.

@@ -32,6 +32,7 @@ use crate::words::limits::{
     SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
     SCRIPT_TIMERS_PER_CALL,
 };
+use crate::words::message::WishedArgs;
 
 /// How a life ended.
 pub(super) enum Ended {
@@ -249,8 +250,10 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Takes up new requests. Nothing begins here.
+    /// Takes up new requests. Nothing begins here. From the next step on the script sees how long a call takes, or that
+    /// it has not ended yet, and so something of what the handles hold that it was given.
     fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
+        let mut given = Label::default();
         for (position, wish) in requests {
             if position != self.next {
                 let what = "the engine of scripts counts its requests wrongly";
@@ -278,6 +281,10 @@ impl<'a> Life<'a> {
                 }
                 self.recall.compare(position, tool, args)?;
                 self.line_up(position, tool);
+                if let WishedArgs::Json(args) = args {
+                    let held = self.script.caller.known.handles().label_in(args);
+                    given = given.join(&held.of_scalar());
+                }
             }
             if let Wish::Rest { due } = &wish {
                 self.rests.insert((*due, position));
@@ -286,6 +293,7 @@ impl<'a> Life<'a> {
             }
             self.wishes.insert(position, (wish, self.label.clone()));
         }
+        self.label = self.label.join(&given);
         Ok(())
     }
 

@@ -17,6 +17,7 @@ impl Default for Handles {
             last: 0,
             bytes: 0,
             bits: 0,
+            row: 0,
         }
     }
 }

@@ -415,6 +415,30 @@ fn who_may_be_told_what_a_card_says() {
 }
 
 #[test]
+fn a_row_of_successes_costs_what_its_length_takes_to_write_down() {
+    let mut handles = Handles::default();
+    let mut again = Handles::default();
+    let told = charged(json!({"$handle": "h1"}), true);
+    for row in 1_u32..1000 {
+        let bits = handles.bits_of_success();
+        handles.charge(bits, 100).unwrap();
+        handles.succeeded();
+        again.pay_again(&told);
+        assert_eq!(handles.bits(), 2 * (row + 1).ilog2(), "{row}");
+        assert_eq!(handles.bits(), again.bits(), "{row}");
+    }
+    // Whoever tries one value after the other has a row that ends, and begins another.
+    handles.failed();
+    assert_eq!(handles.bits_of_success(), 2);
+    // What nobody paid for is no part of one, and what tells nothing neither.
+    let mut new = Handles::default();
+    new.pay_again(&charged(json!({"$handle": "h1"}), false));
+    new.pay_again(&json!({"$handle": "h1"}));
+    new.pay_again(&json!({"charged": true}));
+    assert_eq!((new.bits(), new.bits_of_success()), (0, 2));
+}
+
+#[test]
 fn who_is_told_a_scalar_is_told_who_may_read_it() {
     let label = Label::of(Source::user()).with(Source::new(Sort::File, "inbox"));
     let told = |tool, told: Value| told_label(tool, &told, &label).to_string();
@@ -432,6 +456,10 @@ fn who_is_told_a_scalar_is_told_who_may_read_it() {
     let picked = paid(json!({"$handle": "h1"}), 1);
     assert_eq!(told("handle.pick", picked), "user, scalar:file:inbox");
     assert_eq!(told("handle.pick", paid(json!({"$handle": "h1"}), 0)), "");
+    // So was that it did not fail; where it was not, nobody has learned it for nothing.
+    let card = |paid| charged(json!({"$handle": "h1"}), paid);
+    assert_eq!(told("text.count", card(true)), "user, scalar:file:inbox");
+    assert_eq!(told("text.count", card(false)), label.to_string());
     // Their own words: that others may read them is no part of that.
     assert_eq!(told(ADOPT, json!("mine")), "user, scalar:file:inbox");
 }
