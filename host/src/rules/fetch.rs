@@ -272,13 +272,30 @@ impl Fetch {
 /// What a URL says of its address by itself, without a look-up.
 fn written_range(url: &Url) -> Range {
     match url.host() {
-        Some(url::Host::Domain(name)) if name == "localhost" || name.ends_with(".localhost") => {
-            Range::Special("loopback")
-        }
+        Some(url::Host::Domain(name)) if is_localhost(name) => Range::Special("loopback"),
         Some(url::Host::Ipv4(address)) => range(address.into()),
         Some(url::Host::Ipv6(address)) => range(address.into()),
         Some(url::Host::Domain(_)) | None => Range::Public,
     }
+}
+
+fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Whether what goes to a URL is not encrypted, and may leave this machine. Its host may begin with `*.`, as in a line.
+#[must_use]
+pub fn is_open_on_the_way(url: &str) -> bool {
+    let parsed = Url::parse(&url.replacen("://*.", "://", 1));
+    parsed.is_ok_and(|url| {
+        let is_here = match url.host() {
+            Some(url::Host::Domain(name)) => is_localhost(name),
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => true,
+        };
+        url.scheme() == "http" && !is_here
+    })
 }
 
 /// Whether a URL is written with an address that is not public, and is opened by `private = true`.
@@ -590,6 +607,24 @@ mod tests {
             let fetch = Fetch::new("GET", url, vec![], vec![]).unwrap();
             assert_eq!(fetch.url().host_str(), Some(host));
             assert!(fetch.names_private_host());
+        }
+    }
+
+    #[test]
+    fn what_is_not_encrypted_and_leaves_this_machine_is_open_on_the_way() {
+        for (url, is_open) in [
+            ("http://a.test/", true),
+            ("http://*.a.test/", true),
+            ("HTTP://10.0.0.1/", true),
+            ("http://localhost.a.test/", true),
+            ("https://a.test/", false),
+            ("http://127.0.0.2:1/", false),
+            ("http://[::1]/", false),
+            ("http://localhost:80/", false),
+            ("http://a.localhost/", false),
+            ("no address", false),
+        ] {
+            assert_eq!(is_open_on_the_way(url), is_open, "{url}");
         }
     }
 

@@ -324,8 +324,9 @@ impl<'a> Again<'a> {
                 Content::Empty | Content::Stored { .. } | Content::Size { .. } => None,
             };
             let source = source.ok_or("its source was not kept")?;
-            let call = self.host.station.scripts.call(source);
-            return Ok(foresee(caller, &call, self.host.policy()).verdict);
+            let scripts = &self.host.station.scripts;
+            let (caller, call) = (scripts.caller(caller), scripts.call(source));
+            return Ok(foresee(&caller, &call, self.host.policy()).verdict);
         }
         let was_denied = matches!(judged.verdict, Verdict::Deny(_));
         let call = match self.call(judged, caller, was_denied)? {
@@ -394,7 +395,7 @@ impl<'a> Again<'a> {
         }
         let schema = tool.input().map_err(|error| error.message().to_owned())?;
         let given = match caller.origin {
-            Origin::Model | Origin::Script => Given::resolve(args, &self.known.handles()),
+            Origin::Model | Origin::Script => self.resolve(args, judged)?,
             Origin::Client | Origin::Host | Origin::Tool(_) => Ok(Given::plain(args.clone())),
         };
         let checked = given.and_then(|given| {
@@ -412,6 +413,23 @@ impl<'a> Again<'a> {
             }),
             Err(error) => Err(Verdict::Deny(unfit(&error))),
         })
+    }
+
+    /// Arguments with what their handles hold. A handle that was there when the call was judged, and is not now, held what
+    /// stands in no record: something secret, or a file that the user has attached.
+    fn resolve(&self, args: &Value, judged: &Judged) -> Result<Result<Given>, Unknown> {
+        let given = Given::resolve(args, &self.known.handles());
+        let is_missing = |error: &Error| error.code() == Code::NotFound;
+        let was_missing = matches!(
+            &judged.verdict,
+            Verdict::Deny(denial) if denial.rule == Code::NotFound.envelope()
+        );
+        if given.as_ref().is_err_and(is_missing) && !was_missing {
+            return Err(
+                "what a handle in it held was secret or attached, and was not kept".to_owned(),
+            );
+        }
+        Ok(given)
     }
 
     fn judge_fetch(&self, judged: &Judged, caller: &Caller) -> Result<Verdict, Unknown> {

@@ -364,7 +364,7 @@ impl Scene {
             "`lazaret policy check` shows what changed in what it gives",
         );
         for absent in config.absent.iter().filter(|_| !self.quiet) {
-            print::warning(absent.message(), &absent.hints().join("; "));
+            print::warning(&absent.to_string(), &absent.fix);
         }
     }
 

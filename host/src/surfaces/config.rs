@@ -4,6 +4,7 @@
 //! Reading has three stages: [`file`] is exactly what was written, checked key by key; [`stack`] lays it together;
 //! `resolve` makes a [`Setup`] of it. What a workspace's file grants counts only once [`trust`] has pinned it.
 
+pub mod absent;
 pub mod agent;
 mod assign;
 mod beside;
@@ -53,6 +54,7 @@ use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
 
 use super::mcp::desk::Serving;
+use absent::Absent;
 use file::ConfigFile;
 use layer::Layer;
 use stack::{Sources, Stack};
@@ -84,7 +86,7 @@ pub struct Config {
     /// What was said, and where.
     pub stack: Stack,
     /// Folders of mounts that are not there: whoever needs one is refused, and nobody else.
-    pub absent: Vec<Error>,
+    pub absent: Vec<Absent>,
     /// The files, and their bytes by digest.
     seen: Vec<Seen>,
 }

@@ -1,5 +1,7 @@
 //! A wrong `lazaret.toml`: the file, the place, what is wrong, and what was probably meant.
 
+use serde_json::json;
+
 use crate::station::{Ended, Station};
 
 /// What is said of a configuration that its owner trusts.
@@ -236,13 +238,20 @@ fn a_grant_about_a_mount_that_is_not_there_is_refused() {
 #[test]
 fn a_mount_whose_folder_is_missing_is_told_and_keeps_nobody_from_the_rest() {
     let text = "[mounts.docs]\naccess = \"read\"\npath = \"none\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }\n";
-    let told = [
-        "warning: `[HERE]/lazaret.toml`",
-        "line 3: [mounts.docs]: `path` leads nowhere: there is no folder `[HERE]/none`",
-        "hint: mkdir -p [HERE]/none, or correct `path`",
-    ];
+    let what = "[mounts.docs]: `path` leads nowhere: there is no folder `[HERE]/none`";
+    let fix = "mkdir -p [HERE]/none, or correct `path`";
+    let told = format!("warning: `[HERE]/lazaret.toml`, line 3: {what}\nhint: {fix}");
+    let told = [told.as_str()];
     check(text).ends(0).says(&told);
     let station = Station::with(text);
+    let found = station.run(&["policy", "check", "--json"]).json();
+    assert_eq!(
+        found["findings"],
+        json!([{
+            "file": "[HERE]/lazaret.toml", "line": 3, "table": "[mounts.docs]",
+            "what": what, "fix": fix,
+        }])
+    );
     let count = ["call", "text.count", r#"{"text":"a"}"#];
     station.run(&count).ends(0).says(&told);
     station.run(&["ask", "list"]).ends(0).says(&told);

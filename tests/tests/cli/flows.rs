@@ -334,6 +334,68 @@ fn an_answer_that_was_given_counts_again() {
         .prints(&["0 changes"]);
 }
 
+/// What a run's own policy said, it says again; and a stricter one is seen.
+fn tried_again(station: &Station, says: &[&str], (stricter, denied): (&str, &str)) {
+    let config = station.read("lazaret.toml");
+    let tried = |text: &str| {
+        station.write("new.toml", text);
+        station.run(&["policy", "test", "last", "--policy", "new.toml"])
+    };
+    tried(&config).ends(0).prints(says).never("→");
+    tried(&format!("{stricter}\n{config}"))
+        .ends(1)
+        .prints(&[denied, ", 1 change, "]);
+}
+
+#[test]
+fn a_script_of_an_agent_is_judged_again_as_it_was() {
+    let script = r#"{"calls":[{"tool":"run_script","args":{"source":"return (await tools.text.count({text: 'a b'})).words"}}]}"#;
+    let station = Station::scripted("[\"text.*\"]", &[script, DONE], "");
+    station
+        .run(&["run", "Count.", "--agent", "a", "--calling", "code"])
+        .ends(0);
+    tried_again(
+        &station,
+        &["2 as before, 0 changes, 0 not judged again"],
+        (
+            "block = [\"script.run\"]",
+            "allow → deny  script.run: `script.run` is blocked",
+        ),
+    );
+}
+
+/// A journal keeps nothing of what is secret: what was done with it is not judged by guessing.
+#[test]
+fn what_is_done_with_a_secret_is_not_judged_again() {
+    let lines = [
+        r#"{"calls":[{"tool":"files.read","args":{"path":"inbox/pin.txt"}}]}"#,
+        r#"{"calls":[{"tool":"handle.field","args":{"value":{"$handle":"h1"},"pointer":"/content"}}]}"#,
+        r#"{"calls":[{"tool":"text.count","args":{"text":{"$handle":"h2"}}}]}"#,
+        r#"{"calls":[{"tool":"text.count","args":{"text":{"$handle":"h9"}}}]}"#,
+        DONE,
+    ];
+    let secret = "[flow]\nmode = \"enforce\"\nhold = \"untrusted\"\n[flow.classes]\n\
+                  \"file:inbox\" = { integrity = \"untrusted\", secrecy = \"secret\" }\n";
+    let tools = "[\"files.*\", \"handle.*\", \"text.*\"]";
+    let station = Station::scripted(tools, &lines, &format!("{MOUNTS}{secret}"));
+    station.write("inbox/pin.txt", "4711 is the pin");
+    station.write("out/keep", "");
+    run(&station, 0);
+    let lost = "what a handle in it held was secret or attached, and was not kept";
+    tried_again(
+        &station,
+        &[
+            &format!("not judged again  handle.field: {lost}"),
+            &format!("not judged again  text.count: {lost}"),
+            ", 0 changes, ",
+        ],
+        (
+            "block = [\"handle.field\"]",
+            "allow → deny  handle.field: `handle.field` is blocked",
+        ),
+    );
+}
+
 /// What is proposed is accepted, and lets pass what it was made of.
 #[test]
 fn a_watched_run_suggests_its_lines() {

@@ -75,6 +75,24 @@ fn a_name_that_is_nearly_one_is_taken_for_a_slip() {
     }
 }
 
+/// Who is on the way reads and changes what is not encrypted; nobody is on the way to this machine.
+#[test]
+fn an_address_that_is_not_encrypted_is_pointed_at() {
+    let check = |address: &str| {
+        let line = format!("[grants.\"web.get_page\"]\nfetch = [{address}]\n");
+        Station::with(&line).run(&["policy", "check"]).ends(0)
+    };
+    check("\"http://docs.test/\"").says_only(
+        "warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] `http://docs.test/` is not encrypted: who is on the way \
+         can read what is sent there, and change what comes back\n\
+         hint: write `https://` if the server speaks it",
+    );
+    check("{ url = \"http://10.0.0.1/\", private = true }")
+        .says(&["`http://10.0.0.1/` is not encrypted"]);
+    check("\"https://docs.test/\"").says_only("");
+    check("{ url = \"http://127.0.0.1:1/\", private = true }").says_only("");
+}
+
 #[test]
 fn a_check_without_a_file_says_so() {
     let station = Station::new();

@@ -10,6 +10,7 @@ use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
 use crate::runs::audit::Audit;
 use crate::runs::host::{Host, JOURNAL_ELSEWHERE, Records, Setup};
+use crate::surfaces::config::absent::Absent;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
@@ -89,7 +90,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         }
     };
     findings.push(configuration(&config, scene.config.is_some()));
-    findings.extend(config.absent.iter().map(|error| broken("mount", error)));
+    findings.extend(config.absent.iter().map(mount));
     if let Records::Folder(path) = &config.setup.places.records {
         let shown = path.join("journal.db").display().to_string();
         match look_at_journal(&config).await {
@@ -380,6 +381,15 @@ fn fine(what: &'static str, text: String) -> Finding {
         mark: Mark::Good,
         text,
         hint: String::new(),
+    }
+}
+
+fn mount(absent: &Absent) -> Finding {
+    Finding {
+        what: "mount",
+        mark: Mark::Bad,
+        text: absent.to_string(),
+        hint: absent.fix.clone(),
     }
 }
 

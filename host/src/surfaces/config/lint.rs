@@ -20,6 +20,7 @@ use super::file::ConfigFile;
 use super::resolve;
 use crate::guests::catalog::{By, Catalog, Tool};
 use crate::guests::plugin::PluginBytes;
+use crate::rules::fetch::is_open_on_the_way;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape::has_place;
 use crate::rules::grant::{Access, Destination, Grant, Pattern};
@@ -35,6 +36,9 @@ use crate::words::near::misspelt;
 pub struct Finding {
     /// The file that it stands in.
     pub file: String,
+    /// The line of it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
     /// The table, as it is written.
     pub table: String,
     /// What is the matter.
@@ -91,6 +95,7 @@ impl Look<'_> {
     fn say(&mut self, table: &str, what: String, fix: &str) {
         self.found.push(Finding {
             file: self.path.to_owned(),
+            line: None,
             table: table.to_owned(),
             what,
             fix: fix.to_owned(),
@@ -311,8 +316,7 @@ impl Look<'_> {
                 );
             }
             let to = secret.to.place();
-            let here = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
-            if to.starts_with("http:") && !here.iter().any(|here| to.starts_with(here)) {
+            if is_open_on_the_way(&to) {
                 self.say(
                     name,
                     format!("{which} is sent to `{to}` without encryption"),

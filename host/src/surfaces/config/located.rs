@@ -36,6 +36,18 @@ pub(super) fn located(files: &[(&Path, &Layer)], error: &Error) -> Option<Error>
     Some(renamed(what, error))
 }
 
+/// The file that alone has these keys, and the line on which they stand.
+pub(super) fn only_line<'f>(
+    files: &[(&'f Path, &Layer)],
+    keys: &[String],
+) -> Option<(&'f Path, usize)> {
+    let mut lines = files
+        .iter()
+        .filter_map(|(path, layer)| Some((*path, layer.line(keys)?)));
+    let first = lines.next()?;
+    lines.next().is_none().then_some(first)
+}
+
 /// The line of the key that a sentence names, or of its table.
 fn line_of(layer: &Layer, sentence: &str) -> Option<usize> {
     let (table, rest) = sentence.strip_prefix('[')?.split_once(']')?;

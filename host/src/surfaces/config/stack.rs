@@ -7,9 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::absent::Absent;
 use super::file::ConfigFile;
 use super::layer::{Layer, Merged, Place, is, named};
-use super::located::located;
+use super::located::{located, only_line};
 use super::profile::Profile;
 use super::resolve;
 use super::serve::{self, ServeRules};
@@ -17,7 +18,7 @@ use super::show::written;
 use crate::edges::files::is_missing;
 use crate::rules::policy::BUILT_IN;
 use crate::runs::host::{Places, Setup};
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Error, Result};
 
 /// What was read, layer by layer.
 #[derive(Clone, Debug, Default)]
@@ -82,18 +83,30 @@ impl Sources {
         })
     }
 
-    /// The folders of mounts that are not there, and where they were said.
-    pub(super) fn absent(&self, setup: &Setup) -> Vec<Error> {
+    /// The mounts whose folders are not there, and where they were said.
+    pub(super) fn absent(&self, setup: &Setup) -> Vec<Absent> {
         let missing = setup.mounts.iter().filter(|(_, path)| is_missing(path));
-        let said = missing.map(|(name, path)| {
-            let table = written(&["mounts".to_owned(), name.to_string()]);
+        let absent = missing.map(|(name, path)| {
+            let keys = ["mounts".to_owned(), name.to_string()];
+            let table = format!("[{}]", written(&keys));
             let path = path.display();
-            let what = format!("[{table}]: `path` leads nowhere: there is no folder `{path}`");
-            let error = Error::new(Code::NotFound, what);
-            let error = error.hint(format!("mkdir -p {path}, or correct `path`"));
-            located(&self.files(), &error).unwrap_or(error)
+            Absent {
+                said: self.said_in(&keys, "path"),
+                what: format!("{table}: `path` leads nowhere: there is no folder `{path}`"),
+                fix: format!("mkdir -p {path}, or correct `path`"),
+                table,
+            }
         });
-        said.collect()
+        absent.collect()
+    }
+
+    /// The only file that says a key of a table, or else that has the table, and the line.
+    fn said_in(&self, table: &[String], key: &str) -> Option<(PathBuf, usize)> {
+        let files = self.files();
+        let mut keys = table.to_vec();
+        keys.push(key.to_owned());
+        let found = only_line(&files, &keys).or_else(|| only_line(&files, table));
+        found.map(|(path, line)| (path.to_owned(), line))
     }
 
     /// The files, each with what it says.

@@ -9,13 +9,14 @@ use super::since::Since;
 use crate::edges::state::StateFolder;
 use crate::runs::host::{Host, Setup};
 use crate::runs::provider::Provider;
+use crate::surfaces::config::absent::Absent;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::Finding;
 use crate::surfaces::config::trust::{Pins, Standing};
 use crate::surfaces::config::uses::{By, Unkept, unkept, uses};
 use crate::surfaces::config::{Config, NAME, lint};
 use crate::surfaces::paint::{foreign, good};
-use crate::words::error::{Error, Result};
+use crate::words::error::Result;
 
 /// What was seen of the files as they would hold.
 pub(super) struct Looked {
@@ -61,26 +62,22 @@ fn finding(unkept: Unkept, files: &[(String, ConfigFile)]) -> Finding {
     let found = files.iter().rfind(|(_, file)| says(file));
     Finding {
         file: found.map_or_else(|| NAME.to_owned(), |(path, _)| path.clone()),
+        line: None,
         table: unkept.by.table(),
         what: unkept.what,
         fix: unkept.fix,
     }
 }
 
-/// A mount whose folder is not there. Its sentence says which file and which line.
-fn of_absent(error: &Error) -> Finding {
-    let (file, what) = match error.message().strip_prefix('`') {
-        Some(rest) => rest.split_once("`, ").unwrap_or((NAME, rest)),
-        None => (NAME, error.message()),
-    };
-    let table = what
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
+/// A mount whose folder is not there.
+fn of_absent(absent: &Absent) -> Finding {
+    let said = absent.said.as_ref();
     Finding {
-        file: file.to_owned(),
-        table: table.map_or_else(String::new, |(table, _)| format!("[{table}]")),
-        what: what.to_owned(),
-        fix: error.hints().join("; "),
+        file: said.map_or_else(|| NAME.to_owned(), |(file, _)| file.display().to_string()),
+        line: said.map(|(_, line)| *line),
+        table: absent.table.clone(),
+        what: absent.what.clone(),
+        fix: absent.fix.clone(),
     }
 }
 
@@ -96,8 +93,10 @@ fn estimated(setup: &Setup) -> Vec<String> {
 /// Prints what is worth a word.
 pub(super) fn say(findings: &[Finding]) {
     for finding in findings {
+        let line = finding.line.map(|line| format!(", line {line}"));
+        let line = line.unwrap_or_default();
         print::warning(
-            &format!("`{}`: {}", finding.file, finding.what),
+            &format!("`{}`{line}: {}", finding.file, finding.what),
             &finding.fix,
         );
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Finding, Look};
 use crate::edges::named;
-use crate::rules::fetch::{names_metadata, names_private};
+use crate::rules::fetch::{is_open_on_the_way, names_metadata, names_private};
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Destination, Pattern};
 use crate::surfaces::config::file::{ConfigFile, FetchEntry, ModelTable, RemoteTable};
@@ -34,6 +34,12 @@ impl Look<'_> {
                         shown(url)
                     );
                     self.say(&name, what, "leave it out");
+                } else if is_open_on_the_way(url) {
+                    let what = format!(
+                        "{name} `{}` is not encrypted: who is on the way can read what is sent there, and change what comes back",
+                        shown(url)
+                    );
+                    self.say(&name, what, "write `https://` if the server speaks it");
                 }
             }
             let (Ok(pattern), Ok(grant)) =
@@ -102,6 +108,7 @@ pub fn models((path, file): (&str, &ConfigFile)) -> Vec<Finding> {
         };
         found.extend(missing.into_iter().map(|(what, fix)| Finding {
             file: path.to_owned(),
+            line: None,
             table: table.clone(),
             what,
             fix,

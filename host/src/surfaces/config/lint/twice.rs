@@ -23,6 +23,7 @@ impl Table {
         let name = &self.name;
         Finding {
             file: self.file.clone(),
+            line: None,
             table: name.clone(),
             what: format!("{name} grants {what}"),
             fix: fix.to_owned(),
@@ -75,6 +76,7 @@ fn decided(files: &[(String, ConfigFile)], found: &mut Vec<Finding>) {
         if let Some((other, first)) = before.find(|(_, first)| first.covers(line)) {
             found.push(Finding {
                 file: (*path).clone(),
+                line: None,
                 table: "[[permissions]]".to_owned(),
                 what: format!(
                     "[[permissions]] about `{}` counts for nothing behind the one about `{}` in {other}: the first line about a \
