@@ -188,6 +188,9 @@ pub struct Expect {
     pub nowhere: Vec<String>,
     /// Texts in the requests as they reached the server.
     pub wire: Vec<String>,
+    /// Texts that no model is told in the system position, in any request that reached the server; and each says what the
+    /// one before it said there, from the beginning on.
+    pub not_system: Vec<String>,
     /// Texts in the call's log.
     pub logs: Vec<String>,
     /// Most lines of the call's log.

@@ -146,6 +146,27 @@ pub(crate) fn check_wire(expect: &Expect, server: &Server) -> Vec<String> {
         .collect()
 }
 
+/// What models were told first: none of what must not stand there, and the same from the beginning on.
+pub(crate) fn check_system(expect: &Expect, server: &Server) -> Vec<String> {
+    if expect.not_system.is_empty() {
+        return Vec::new();
+    }
+    let (mut wrong, mut before) = (Vec::new(), String::new());
+    for sent in server.sent() {
+        let body = sent.split_once("\r\n\r\n").map(|(_, body)| body);
+        let body: Value = serde_json::from_str(body.unwrap_or_default()).unwrap_or_default();
+        let first = &body["messages"][0];
+        let told = first["content"].as_str().unwrap_or_default();
+        if first["role"] != "system" || !told.starts_with(&before) {
+            wrong.push(format!("the system says {first}, and said `{before}`"));
+        }
+        let found = expect.not_system.iter().filter(|text| told.contains(*text));
+        wrong.extend(found.map(|text| format!("the system says `{text}`: {told}")));
+        before = told.to_owned();
+    }
+    wrong
+}
+
 pub(crate) fn check_journal(expect: &Expect, journal: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if journal.contains(CANARY) {

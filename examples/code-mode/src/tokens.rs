@@ -48,7 +48,9 @@ pub fn cost(host: &Host, agent: &Agent, goal: &str, records: &[Record]) -> Resul
                 let policy = host.policy();
                 let inbound = (policy.inbound, &policy.flows.classes);
                 let marks = Marks::of_run(inbound, host.journal().key(), &record.run);
-                let prompt = context::prompt(agent, &told, &messages, &marks);
+                // All of them come with the host, and are offered from the beginning.
+                let offered = (told.as_slice(), tools.as_slice());
+                let prompt = context::prompt(agent, offered, &messages, &marks);
                 cost.context = of_prompt(&tokenizer, &prompt);
                 cost.read += cost.context;
             }

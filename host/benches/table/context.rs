@@ -28,6 +28,7 @@ pub(crate) fn all() {
     let telling = Telling {
         agent: &agent,
         cards: &[],
+        named: &[],
         own: &own,
         marks: &marks,
     };

@@ -11,19 +11,25 @@ use super::schema::Schema;
 use crate::words::error::{Code, Error};
 use crate::words::limits::ANSWER_REPAIRS;
 
-/// What a model is told of the answer's shape: its words are the operator's or the user's.
+/// What a model is told of the answer's shape.
 const SHAPED: &str = "When you have called all the tools that you need, answer with one JSON value that fits this \
     JSON Schema, and with nothing else: no words before or after it, no fence around it.";
 
-/// The agent, told of the shape of its answer.
+/// The agent, told of the shape of its answer; and what is told behind its goal, which is the shape where that was `sent`
+/// with words that nobody typed: it is as little the system's to say as they are (R-22).
 #[must_use]
-pub fn told(mut agent: Agent, shape: Option<&Schema>) -> Agent {
-    if let Some(shape) = shape {
-        let before = agent.instructions.trim_end();
-        let gap = if before.is_empty() { "" } else { "\n\n" };
-        agent.instructions = format!("{before}{gap}{SHAPED}\n{}", shape.source());
+pub fn told(mut agent: Agent, shape: Option<&Schema>, sent: bool) -> (Agent, String) {
+    let Some(shape) = shape else {
+        return (agent, String::new());
+    };
+    let told = format!("{SHAPED}\n{}", shape.source());
+    if sent {
+        return (agent, format!("\n\n{told}"));
     }
-    agent
+    let before = agent.instructions.trim_end();
+    let gap = if before.is_empty() { "" } else { "\n\n" };
+    agent.instructions = format!("{before}{gap}{told}");
+    (agent, String::new())
 }
 
 /// Looks at the answer of a run that has just answered: it stands as JSON, or the model is told what is wrong with
@@ -117,14 +123,20 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_stands_behind_what_the_agent_is_told() {
+    fn the_shape_stands_behind_what_the_agent_is_told_or_behind_a_goal_that_it_was_sent_with() {
         let shape = Schema::compile(schema()).unwrap();
         let agent = Agent {
             instructions: "Be brief.".to_owned(),
             ..Agent::new("a")
         };
-        let told = told(agent, Some(&shape)).instructions;
-        assert!(told.starts_with("Be brief.\n\nWhen you"), "{told}");
-        assert!(told.ends_with(&schema().to_string()), "{told}");
+        let (its, behind_goal) = told(agent.clone(), Some(&shape), false);
+        let system = its.instructions;
+        assert!(system.starts_with("Be brief.\n\nWhen you"), "{system}");
+        assert!(system.ends_with(&schema().to_string()), "{system}");
+        assert_eq!(behind_goal, "");
+        let (its, behind_goal) = told(agent.clone(), Some(&shape), true);
+        assert_eq!(its, agent);
+        assert_eq!(format!("Be brief.{behind_goal}"), system);
+        assert_eq!(told(agent.clone(), None, true), (agent, String::new()));
     }
 }

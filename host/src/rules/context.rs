@@ -12,14 +12,20 @@ use super::inbound::Marks;
 use crate::words::message::{Card, Message, Prompt};
 
 /// Builds the prompt of a turn, all of it, however large. The system position holds authored text and the capability
-/// manifest: names of tools that policy allows, which the operator installed, and nothing that a tool, file or
-/// page said (R-20, R-22, S-20). What comes from outside stands where tools answer, between marks;
+/// manifest: of tools that policy allows the `named` ones, and nothing that a tool, file or page said, its own name
+/// included (R-20, R-22, S-20). What comes from outside stands where tools answer, between marks;
 /// what the marks mean is told last, so that all before it stays the same from turn to turn (G-91).
 #[must_use]
-pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message], marks: &Marks<'_>) -> Prompt {
+pub fn prompt(
+    agent: &Agent,
+    (cards, named): (&[Card], &[String]),
+    messages: &[Message],
+    marks: &Marks<'_>,
+) -> Prompt {
     Context::default().whole(Telling {
         agent,
         cards,
+        named,
         own: messages,
         marks,
     })
@@ -35,26 +41,30 @@ const HELD_IN_SCRIPTS: &str = "In a script, an outcome with `$handle` is held ba
     over it and gives a handle; so does `await consult([handle], \"question\", { type: \"string\" })`, which asks a model; \
     `await reveal(handle)` shows it to the script.";
 
-fn instructions(agent: &Agent, cards: &[Card]) -> String {
-    let names: Vec<&str> = cards.iter().map(|card| card.name.as_str()).collect();
-    let tools = if names.is_empty() {
+/// What is told first, the same in every turn of a run. Names that strangers gave, and those of tools that were found,
+/// stand in the list of tools alone.
+fn instructions(telling: Telling<'_>) -> String {
+    let (agent, named) = (telling.agent, telling.named);
+    let mut tools = if telling.cards.is_empty() {
         "You have no tools.".to_owned()
+    } else if named.is_empty() {
+        "Your list of tools shows what policy lets you call. Others do not exist for you."
+            .to_owned()
     } else {
         format!(
-            "Tools that policy lets you call: {}. Others do not exist for you.",
-            names.join(", ")
+            "Tools that policy lets you call: {}, and what else your list of tools shows. Others do not exist for you.",
+            named.join(", ")
         )
     };
-    let mut tools = tools;
-    let has = |name: &&str| name.starts_with("handle.") || *name == agent.names.read_result;
-    if names.iter().any(has) {
+    let has = |name: &String| name.starts_with("handle.") || *name == agent.names.read_result;
+    if named.iter().any(has) {
         tools.push_str(&format!(" {}", agent.names.told(HELD)));
     }
     let holds = agent
         .tools
         .iter()
         .any(|line| line.to_string() == "handle.*");
-    if holds && names.contains(&agent.names.run_script.as_str()) {
+    if holds && named.contains(&agent.names.run_script) {
         tools.push_str(&format!(" {HELD_IN_SCRIPTS}"));
     }
     let authored = agent.instructions.trim();

@@ -78,6 +78,8 @@ pub(super) struct Told<'a> {
     pub(super) context: Mutex<Context>,
     /// The model that writes summaries.
     pub(super) summariser: Option<&'a Model>,
+    /// What stands behind the goal, and is no part of it.
+    pub(super) behind_goal: String,
 }
 
 /// How a pursuit ends.
@@ -96,7 +98,8 @@ impl Drive<'_> {
     pub(super) async fn pursue(&self, mut started: Started, records: &[Record]) -> Result<Pursued> {
         let mut offer = Offer::new(self.station, self.agent, self.surface);
         let flows = &self.station.gate.policy().flows;
-        let goal = goal_with(&started.goal, &self.brought, flows);
+        let mut goal = goal_with(&started.goal, &self.brought, flows);
+        goal.push_str(&self.told.behind_goal);
         let (turns, pace) = (self.agent.turns, self.agent.pace);
         let plan = Plan::new(&goal, started.influence(), turns, pace);
         let mut plan = plan.after(self.time.turns).with(&started.attached);

@@ -237,7 +237,8 @@ impl Host {
         let summariser = self.models.get(&agent.rolling.model);
         let until = self.until(&agent, &records);
         let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
-        let agent = answer::told(agent, shape.as_ref());
+        let sent = goal.piped && goal.answer.is_some();
+        let (agent, behind_goal) = answer::told(agent, shape.as_ref(), sent);
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -261,6 +262,7 @@ impl Host {
             told: Told {
                 context: tokio::sync::Mutex::new(earlier.context(&records)),
                 summariser,
+                behind_goal,
             },
         };
         let started = self.started(&goal, earlier);

@@ -29,6 +29,8 @@ pub(super) struct Offer<'a> {
     search: SearchRules,
     /// What its model knows the host's own tools by.
     names: &'a Names,
+    /// What the system position says of the tools that it began with.
+    named: Vec<String>,
     found: Vec<ToolName>,
     classes: &'a Classes,
     label: Label,
@@ -55,12 +57,14 @@ impl<'a> Offer<'a> {
             calling: agent.calling,
             search: policy.scripts.search,
             names: &agent.names,
+            named: Vec::new(),
             found: Vec::new(),
             classes: &policy.flows.classes,
             label: Label::default(),
         };
         let shown = offer.tools.iter().filter(|tool| offer.is_shown(tool));
         offer.label = offer.classes.of_words(shown.map(|tool| &tool.name));
+        offer.named = offer.authored();
         offer
     }
 
@@ -75,13 +79,37 @@ impl<'a> Offer<'a> {
         self.has_scripts() || !is_deferred(tool)
     }
 
-    /// The cards of a turn. What was found comes last, so that the beginning of a prompt stays the same.
-    pub(super) fn cards(&self) -> Vec<Card> {
-        let mut cards = Vec::new();
-        if self.is_direct() {
-            let eager = self.tools.iter().filter(|tool| !is_deferred(tool));
-            cards.extend(eager.map(|tool| self.names.of_tool(tool.card())));
+    /// Names that may stand in the system position, the same in every turn: no stranger's, and none that was found.
+    pub(super) fn named(&self) -> &[String] {
+        &self.named
+    }
+
+    /// The names of the host's own tools, and of those whose words nobody untrusted wrote.
+    fn authored(&self) -> Vec<String> {
+        let is_trusted =
+            |tool: &&Arc<Tool>| self.classes.of_words([&tool.name]) == Label::default();
+        let trusted = self.eager().filter(is_trusted);
+        let names = trusted.map(|tool| self.names.of_tool(tool.plain_card()).name);
+        let mut names: Vec<String> = names.collect();
+        if self.has_scripts() {
+            names.push(self.names.run_script.clone());
         }
+        if self.has_search() {
+            names.push(self.names.search_tools.clone());
+        }
+        names
+    }
+
+    /// Tools that are shown one by one from the beginning.
+    fn eager(&self) -> impl Iterator<Item = &'a Arc<Tool>> {
+        let tools = self.tools.iter().copied();
+        tools.filter(move |tool| self.is_direct() && !is_deferred(tool))
+    }
+
+    /// The cards of a turn. What was found comes last, and nowhere but here: all that is told before it stays the same.
+    pub(super) fn cards(&self) -> Vec<Card> {
+        let eager = self.eager().map(|tool| tool.card());
+        let mut cards: Vec<Card> = eager.map(|card| self.names.of_tool(card)).collect();
         if self.has_scripts() {
             cards.push(self.names.on(run_script_card(&self.listed())));
         }

@@ -12,7 +12,7 @@ use crate::rig::Rigged;
 use crate::server::Server;
 use crate::verdict::{
     check_answer, check_every, check_journal, check_nowhere, check_outside, check_records,
-    check_rendered, check_shown, check_wire, observed, said,
+    check_rendered, check_shown, check_system, check_wire, observed, said,
 };
 
 /// What came of it.
@@ -202,6 +202,7 @@ pub(super) async fn strike(
         wrong.extend(Box::pin(call_after(after, expect, &host)).await);
     }
     wrong.extend(check_wire(expect, server));
+    wrong.extend(check_system(expect, server));
     wrong.extend(check_outside(expect, &host, server));
     wrong.extend(Box::pin(well(&host)).await);
     wrong

@@ -272,6 +272,53 @@ fn told(server: &Server) -> Vec<Vec<(String, String)>> {
     server.bodies().iter().map(tools).collect()
 }
 
+/// What the system says in each prompt.
+fn system(server: &Server) -> Vec<String> {
+    let bodies = server.bodies();
+    let first = bodies.iter().map(|body| &body["messages"][0]);
+    let said = first.map(|message| {
+        assert_eq!(message["role"], "system");
+        message["content"].as_str().unwrap().to_owned()
+    });
+    said.collect()
+}
+
+/// A name is a text of whoever gave it: the system says that of a stranger's tool as little as that of one that was found,
+/// and says the same in every turn.
+#[test]
+fn the_system_names_no_tool_of_a_stranger_and_none_that_was_found() {
+    for (trust, named) in [
+        ("", "text.count, search_tools"),
+        (
+            "[flow]\ntrust = [\"hostile\"]",
+            "hostile.echo, text.count, search_tools",
+        ),
+    ] {
+        let server = Server::start(vec![
+            calls(&[("search_tools", r#"{"query":"spoons"}"#)]),
+            calls(&[("hostile__polish", r#"{"spoon":"big"}"#)]),
+            says("shiny"),
+        ]);
+        let tools = "tools = [\"hostile.polish\", \"hostile.echo\", \"text.count\"]";
+        let station = station_with_fixture(&server, &format!("{tools}\n{trust}"));
+        station.run(&["run", "polish"]).ends(0).prints(&["shiny"]);
+        let told = told(&server);
+        assert_eq!((told[0].len(), told[1].len()), (3, 4), "it was found");
+        let system = system(&server);
+        let stable = format!(
+            "Tools that policy lets you call: {named}, and what else your list of tools shows. Others do not exist for you."
+        );
+        assert_eq!(system[0], stable);
+        for said in &system {
+            // What the marks mean comes behind, once there are any.
+            assert!(said.starts_with(&stable), "{said}");
+            assert!(!said.contains("polish"), "{said}");
+            assert_eq!(said.contains("hostile"), !trust.is_empty(), "{said}");
+        }
+        assert_eq!(system[1], system[2]);
+    }
+}
+
 #[test]
 fn a_tool_that_was_found_comes_last_and_without_examples() {
     let server = Server::start(vec![

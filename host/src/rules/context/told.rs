@@ -67,6 +67,9 @@ pub struct Telling<'a> {
     pub agent: &'a Agent,
     /// Its tools.
     pub cards: &'a [Card],
+    /// Those of them that the system position names: the host's own, and ones whose words nobody untrusted wrote, as they
+    /// were offered when the run began.
+    pub named: &'a [String],
     /// What was said in this run.
     pub own: &'a [Message],
     /// What stands around untrusted text.
@@ -397,7 +400,7 @@ impl Parts {
             let text = text.unwrap_or(observation.text);
             Message::user(format!("{SUMMARY}\n{text}"))
         });
-        let mut instructions = super::instructions(telling.agent, telling.cards);
+        let mut instructions = super::instructions(telling);
         // What the marks mean comes with the first of them, behind what was told before.
         let steady = if marked { instructions.len() } else { 0 };
         if marked {

@@ -50,7 +50,8 @@ impl Drive<'_> {
         let callable = cards.iter().filter(|_| !plan.is_final());
         let names: Vec<String> = callable.map(|card| card.name.clone()).collect();
         plan.offer(&names);
-        let told = self.in_time(self.tell(plan, &cards, purse)).await?;
+        let offered = (cards.as_slice(), offer.named());
+        let told = self.in_time(self.tell(plan, offered, purse)).await?;
         let (prompt, tokens) = match told {
             Ok(told) => told,
             Err(error) => {

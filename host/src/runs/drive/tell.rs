@@ -35,7 +35,7 @@ impl Drive<'_> {
     pub(super) async fn tell(
         &self,
         plan: &mut Plan,
-        cards: &[Card],
+        (cards, named): (&[Card], &[String]),
         purse: &Purse,
     ) -> Result<Result<(Prompt, u64)>> {
         let mut context = self.told.context.lock().await;
@@ -46,6 +46,7 @@ impl Drive<'_> {
         let telling = Telling {
             agent: self.agent,
             cards,
+            named,
             own: plan.messages(),
             marks: &marks,
         };

@@ -63,10 +63,11 @@ fn run(sizes: &[Vec<usize>]) -> Vec<Message> {
 }
 
 fn told(context: &mut Context, own: &[Message], window: &Window) -> Result<Prompt, Code> {
-    let (agent, cards, marks) = (agent(), cards(), marks());
+    let (agent, cards, named, marks) = (agent(), cards(), named(), marks());
     let telling = Telling {
         agent: &agent,
         cards: &cards,
+        named: &named,
         own,
         marks: &marks,
     };
@@ -81,10 +82,11 @@ fn fold(
     own: &[Message],
     (rolling, window): (&Rolling, &Window),
 ) -> Option<Compacted> {
-    let (agent, cards, marks) = (agent(), cards(), marks());
+    let (agent, cards, named, marks) = (agent(), cards(), named(), marks());
     let telling = Telling {
         agent: &agent,
         cards: &cards,
+        named: &named,
         own,
         marks: &marks,
     };
@@ -130,6 +132,7 @@ fn what_frames_a_message_is_counted_as_the_operator_says() {
         let telling = Telling {
             agent: &agent,
             cards: &[],
+            named: &[],
             own: &own,
             marks: &marks,
         };
