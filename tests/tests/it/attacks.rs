@@ -11,6 +11,8 @@ use lazaret_tests::{attack, rig};
 
 /// Hosts at once: each reserves a pool of guest slots.
 const AT_ONCE: usize = 4;
+/// Says which mutant is awake (`tests/src/bin/mutants`).
+const AWAKE: &str = "LAZARET_MUTANT";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_attack_ends_as_its_file_says() {
@@ -40,7 +42,14 @@ async fn strike(chosen: impl Iterator<Item = (String, PathBuf)>) -> String {
             .map(|text| format!("\n{name}: {text}"))
             .collect::<String>()
     });
-    let wrong: Vec<String> = struck.buffer_unordered(AT_ONCE).collect().await;
+    let struck = struck.buffer_unordered(AT_ONCE);
+    let wrong = struck.filter(|wrong| std::future::ready(!wrong.is_empty()));
+    // Whoever has broken a rule on purpose wants to know that somebody has seen it, and no more.
+    let most = match std::env::var_os(AWAKE) {
+        Some(_) => 1,
+        None => usize::MAX,
+    };
+    let wrong: Vec<String> = wrong.take(most).collect().await;
     wrong.concat()
 }
 

@@ -203,11 +203,28 @@ impl Watch {
         })
     }
 
-    /// Wakes one: for the unit tests first, and for the whole host where they see nothing.
+    /// Wakes one: for the tests that its entry names, and else for the unit tests, which take seconds, and the whole host
+    /// where they see nothing.
     fn sees(&mut self, mutant: &Mutant) -> Result<Seen, String> {
+        if self.whole.is_some() && !mutant.tests.is_empty() {
+            let seen = self.sees_at_work(mutant)?;
+            if seen.is_killed() {
+                return Ok(seen);
+            }
+            let by_unit = self.units.run(mutant.number, &unrelated())?;
+            return Ok(if by_unit.is_killed() { by_unit } else { seen });
+        }
         let seen = self.units.run(mutant.number, &unrelated())?;
-        let Some(whole) = self.whole.as_ref().filter(|_| !seen.is_killed()) else {
-            return Ok(seen);
+        match self.whole.is_some() && !seen.is_killed() {
+            true => self.sees_at_work(mutant),
+            false => Ok(seen),
+        }
+    }
+
+    /// Wakes one for the whole host.
+    fn sees_at_work(&mut self, mutant: &Mutant) -> Result<Seen, String> {
+        let Some(whole) = &self.whole else {
+            return Ok(Seen::Survived);
         };
         let mut filters = mutant.tests.clone();
         if filters.is_empty() {
