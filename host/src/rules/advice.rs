@@ -74,6 +74,12 @@ pub fn vouching(value: &str, flag: Option<&str>) -> String {
     }
 }
 
+/// The line by which a tool is told what only the user may read, wherever that goes.
+#[must_use]
+pub fn accepting(tool: &ToolName) -> String {
+    format!("[flow.tools.\"{tool}\"]\naccepts = \"private\"")
+}
+
 /// The line by which an argument is content, as the tool's manifest proposes, which counts for nothing by itself.
 #[must_use]
 pub fn content(tool: &ToolName, place: &str) -> String {

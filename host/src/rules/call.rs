@@ -12,7 +12,7 @@ use serde_json::Value;
 use self::confirm::Standing;
 use super::caller::{Bearing, Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
-use super::flow::lines::{Mode, SHADOWED};
+use super::flow::lines::Mode;
 use super::flow::{self, Point, Weighing, verbatim};
 use super::grant::{Access, Grant};
 use super::manifest::{Declared, EffectClass, Visibility};
@@ -214,18 +214,8 @@ impl Call {
         if mode == Judging::Off || idle || !self.declared.is_sink() {
             return Ok((Weighing::default(), String::new()));
         }
-        let released = policy
-            .flows
-            .release
-            .iter()
-            .find(|line| line.matches(&self.tool));
-        let silent = match (mode, released) {
-            (Judging::Shadow, _) => Some(format!("; {SHADOWED}")),
-            (_, Some(line)) => Some(format!("; `release = [\"{line}\"]` lets pass")),
-            (Judging::Off | Judging::Tainted | Judging::Enforce, None) => None,
-        };
         let weighed = flow::weigh(self, caller, policy);
-        let Some(silent) = silent else {
+        let Some(silent) = policy.flows.silent(mode, Some(&self.tool)) else {
             return weighed.map(|weighing| (weighing, String::new()));
         };
         let mut weighing = match weighed {

@@ -507,10 +507,12 @@ impl Effect for Fetch {
             );
             return Err(deny(Reason::TooBig.word(), what));
         }
-        flow::weigh_fetch(self, caller, policy)?;
+        let notice = flow::weigh_fetch(self, caller, policy)?;
         let filled = fills(self, &caller.grant.secrets, (&who, policy.declared(&who)))?;
         let line = line.to_string();
-        Ok(allowed((&lines, who), filled, &line, policy))
+        let mut allowed = allowed((&lines, who), filled, &line, policy);
+        allowed.rule.push_str(&notice);
+        Ok(allowed)
     }
 
     fn durability(&self) -> Durability {

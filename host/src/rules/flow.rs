@@ -45,7 +45,7 @@ use super::grant::{Access, Destination, Grant, MountGrant};
 use super::inbound::looks_like;
 use super::manifest::{Declared, EffectClass};
 use super::policy::Policy;
-use super::{deny, file, server};
+use super::{advice, deny, file, server};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, ToolName, is_hidden, shown};
 use crate::words::label::Label;
@@ -756,7 +756,7 @@ impl Weigher<'_> {
                 sources.collect::<Vec<_>>().join(", ")
             ),
             value: None,
-            line: format!("[flow.tools.\"{}\"]\naccepts = \"private\"", self.call.tool),
+            line: advice::accepting(&self.call.tool),
         }
     }
 

@@ -152,11 +152,12 @@ impl Effect for Keep {
             ));
         }
         if caller.grant.notes >= self.wish.access() {
-            if self.wish.access() > Access::Read {
-                check_looking(caller, policy)?;
-            }
+            let notice = match self.wish.access() > Access::Read {
+                true => check_looking(caller, policy)?,
+                false => String::new(),
+            };
             let rule = format!(
-                "notes = \"{}\" in {}",
+                "notes = \"{}\" in {}{notice}",
                 caller.grant.notes.word(),
                 policy.origin
             );

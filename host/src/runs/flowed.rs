@@ -5,19 +5,23 @@ use serde_json::Value;
 use super::host::Host;
 use crate::rules::flow::class::Class;
 use crate::rules::flow::kind::{Kind, text_of};
+use crate::rules::flow::lines::against;
 use crate::rules::flow::records::tells_which;
 use crate::rules::flow::suggest::{self, Suggestion};
 use crate::rules::flow::trace::{Origin, Trace};
 use crate::words::event::{Content, EffectKind, Event, Judged, Record, Verdict, Weighed};
-use crate::words::id::Seq;
+use crate::words::id::{Seq, ToolName};
 use crate::words::label::Source;
 
-/// One call of a sink.
+/// One call of a sink, or what the guest of a tool wished of its own: a request, whatever came of it, or a file or note about
+/// which flows had something to say.
 #[derive(Debug)]
 pub struct Flowed {
     /// The record of its judgement.
     pub seq: Seq,
-    /// The tool.
+    /// Which of the effects it is.
+    pub effect: EffectKind,
+    /// The tool; or the request, file or note.
     pub subject: String,
     /// Who wished.
     pub origin: String,
@@ -46,7 +50,6 @@ impl Host {
         let mut flowed = Vec::new();
         for record in records {
             if let Event::Judged(judged) = &record.event
-                && judged.effect == EffectKind::Call
                 && self.is_sink(judged)
             {
                 flowed.push(self.flowed(record.seq, judged, &trace));
@@ -72,8 +75,16 @@ impl Host {
     }
 
     fn is_sink(&self, judged: &Judged) -> bool {
-        let tool = self.catalog().resolve(&judged.subject, &[]);
-        !judged.weighed.is_empty() || tool.is_ok_and(|tool| tool.declared.is_sink())
+        match judged.effect {
+            EffectKind::Call => {
+                let tool = self.catalog().resolve(&judged.subject, &[]);
+                !judged.weighed.is_empty() || tool.is_ok_and(|tool| tool.declared.is_sink())
+            }
+            // A URL is an exit. What the host itself asks of a model, no tool has wished.
+            EffectKind::Fetch => ToolName::parse(&judged.origin).is_ok(),
+            EffectKind::File | EffectKind::Keep => against(&judged.verdict).is_some(),
+            EffectKind::Show => false,
+        }
     }
 
     fn flowed(&self, seq: Seq, judged: &Judged, trace: &Trace<'_>) -> Flowed {
@@ -87,6 +98,7 @@ impl Host {
         });
         Flowed {
             seq,
+            effect: judged.effect,
             subject: judged.subject.clone(),
             origin: judged.origin.clone(),
             values: values.collect(),

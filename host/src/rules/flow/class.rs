@@ -122,8 +122,9 @@ impl Classes {
         class
     }
 
-    /// The table of design §5.
-    fn usual(&self, source: &Source) -> Class {
+    /// The class of a source of which policy says nothing itself: the table of design §5.
+    #[must_use]
+    pub fn usual(&self, source: &Source) -> Class {
         let (integrity, secrecy) = match source.sort() {
             Sort::Operator => (Integrity::Trusted, Secrecy::Public),
             Sort::User => (Integrity::Trusted, Secrecy::Private),

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::class::{Classes, Secrecy};
 use super::guarding::Guarding;
 use super::kind::Kind;
+use crate::rules::caller::Judging;
 use crate::rules::grant::Pattern;
+use crate::words::event::{Denial, Verdict};
 use crate::words::id::ToolName;
 
 /// Whether flows are judged.
@@ -28,8 +30,26 @@ pub enum Mode {
     Enforce,
 }
 
-/// What the record of a call says that would have been asked about, or denied, where flows are enforced (G-85).
+/// What the record says of what would have been asked about, or denied, where flows are enforced (G-85).
 pub const SHADOWED: &str = "`mode = \"shadow\"` lets pass";
+
+/// How the rules are called by which flows deny.
+const RULES: &str = "flow_";
+
+/// By which rule of flows something was denied, or let pass that would have been.
+#[must_use]
+pub fn against(verdict: &Verdict) -> Option<&str> {
+    let rule = match verdict {
+        Verdict::Deny(denial) => denial.rule.as_str(),
+        Verdict::Allow { rule } => {
+            let (_, noticed) = rule.split_once(" lets pass: ")?;
+            // It stands last, where no name of anything can.
+            noticed.strip_suffix(')')?.rsplit_once(" (")?.1
+        }
+        Verdict::Ask(_) => return None,
+    };
+    rule.starts_with(RULES).then_some(rule)
+}
 
 /// Which plain requests (`GET`, `HEAD`) may leave.
 #[derive(
@@ -227,6 +247,35 @@ impl Flows {
         known.any(|known| kind.normal(known) == value)
     }
 
+    /// How the notice begins of what passes though flows speak against it: in shadow, and of a tool that is released, if
+    /// that counts for what is judged. Nothing where they decide.
+    #[must_use]
+    pub fn silent(&self, mode: Judging, tool: Option<&ToolName>) -> Option<String> {
+        let mut lines = self.release.iter();
+        let released = lines.find(|line| tool.is_some_and(|tool| line.matches(tool)));
+        match (mode, released) {
+            (Judging::Shadow, _) => Some(format!("; {SHADOWED}")),
+            (_, Some(line)) => Some(format!("; `release = [\"{line}\"]` lets pass")),
+            (Judging::Off | Judging::Tainted | Judging::Enforce, None) => None,
+        }
+    }
+
+    /// The notice of what a guest wishes that flows speak against, with the rule that would have denied it: nobody can be asked
+    /// in the middle of a call.
+    ///
+    /// # Errors
+    /// The denial, where they decide.
+    pub fn noticed(
+        &self,
+        (mode, tool): (Judging, Option<&ToolName>),
+        denial: Denial,
+    ) -> Result<String, Denial> {
+        match self.silent(mode, tool) {
+            Some(silent) => Ok(format!("{silent}: {} ({})", denial.reason, denial.rule)),
+            None => Err(denial),
+        }
+    }
+
     /// What is said of a tool.
     #[must_use]
     pub fn about(&self, tool: &ToolName) -> Option<&ToolFlow> {
@@ -246,6 +295,35 @@ mod tests {
             ..ToolFlow::default()
         };
         assert!(!said.is_nothing());
+    }
+
+    #[test]
+    fn the_rule_against_something_stands_in_its_denial_and_last_in_its_notice() {
+        let allow = |rule: &str| Verdict::Allow {
+            rule: rule.to_owned(),
+        };
+        let deny = |rule: &str| Verdict::Deny(crate::rules::deny(rule, "no"));
+        for (verdict, rule) in [
+            (deny("flow_browse"), Some("flow_browse")),
+            (deny("host_not_granted"), None),
+            (allow("a line"), None),
+            (allow("a line (flow_browse)"), None),
+            // What is let pass of a call is what would have been asked.
+            (
+                allow("a line; `mode = \"shadow\"` lets pass: `to` is new"),
+                None,
+            ),
+            (
+                allow("a line; `mode = \"shadow\"` lets pass: (flow_private) is new (flow_browse)"),
+                Some("flow_browse"),
+            ),
+            (
+                allow("a line; `release = [\"a.b\"]` lets pass: it is new (flow_private)"),
+                Some("flow_private"),
+            ),
+        ] {
+            assert_eq!(against(&verdict), rule, "{verdict:?}");
+        }
     }
 
     #[test]

@@ -15,15 +15,17 @@ use crate::words::id::ToolName;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::STEERING_CHARS;
 
-/// Whether a request that a line grants may leave.
+/// Whether a request that a line grants may leave: the notice of one that does so in shadow, or since its tool is released;
+/// empty where nothing speaks against it.
 ///
 /// # Errors
 /// The denial: nobody can be asked in the middle of a tool's call.
-pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<(), Denial> {
+pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
     let flows = &policy.flows;
     let classes = &flows.classes;
     let label = &caller.label;
     let what = fetch.origin();
+    // Before all else: neither shadow nor a line lets out what is secret.
     if classes.is_secret(label) {
         let from = classes.suspects(label).join(", ");
         let reason = format!(
@@ -31,9 +33,25 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
         );
         return Err(deny("flow_secret", reason));
     }
-    if caller.origin == Origin::Host || caller.judging(flows) != Judging::Enforce {
-        return Ok(());
+    let mode = caller.judging(flows);
+    if caller.origin == Origin::Host || mode == Judging::Off {
+        return Ok(String::new());
     }
+    let tool = match &caller.origin {
+        Origin::Tool(tool) => Some(tool),
+        Origin::Client | Origin::Model | Origin::Host | Origin::Script => None,
+    };
+    match weigh_judged(fetch, caller, flows) {
+        Ok(()) => Ok(String::new()),
+        Err(denial) => flows.noticed((mode, tool), denial),
+    }
+}
+
+/// Whether it may where flows are judged.
+fn weigh_judged(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), Denial> {
+    let classes = &flows.classes;
+    let label = &caller.label;
+    let what = fetch.origin();
     if is_witnessed_url(fetch.url().as_str(), caller, flows) {
         return Ok(());
     }
@@ -104,8 +122,11 @@ fn check_private(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), De
         private.join(", "),
         fetch.origin()
     );
-    let line = format!("[flow.tools.\"{tool}\"]\naccepts = \"private\"");
-    Err(deny_unless("flow_private", reason, &[&line]))
+    Err(deny_unless(
+        "flow_private",
+        reason,
+        &[&advice::accepting(tool)],
+    ))
 }
 
 /// What a guest has read that was not judged with its call. What stands in its plugin's own notes has its stored label

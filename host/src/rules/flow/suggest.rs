@@ -5,6 +5,8 @@
 //! wish, wherever it stood, and also where it names somebody outside: that line only a person takes out of its
 //! comment. What cannot be undone gets no line at all.
 
+mod inner;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -37,6 +39,9 @@ pub struct Suggestion {
     /// Lines that would have ended questions, as these said, and which questions: only a person who knows what was asked
     /// takes one out of its comment.
     asked: BTreeMap<String, BTreeSet<String>>,
+    /// Lines that would have let pass what guests wished in the middle of their calls, and what that was: all of them
+    /// comments.
+    denied: BTreeMap<String, BTreeSet<String>>,
     /// Mounts in which one run wanted to make several files, each asked about: how many.
     workspaces: BTreeMap<String, usize>,
     /// What nothing is proposed for, and why.
@@ -84,6 +89,8 @@ pub fn suggest(
                 if suggestion.add(&call, (flows, &about), &trace) {
                     suggestion.ask(&call, &allowed, &mut made);
                 }
+            } else if let Event::Judged(judged) = &record.event {
+                suggestion.add_inner((record.seq, judged), flows);
             }
             trace.see(record);
         }
@@ -359,13 +366,7 @@ impl Suggestion {
             }
         }
         let blamed = flows.classes.blamed(&call.judged.label).join(", ");
-        let wished = match blamed.is_empty() {
-            true => String::new(),
-            false => format!(
-                "; wished under the influence of {}: take it out of the comment only if you know it",
-                shown(&blamed)
-            ),
-        };
+        let wished = under(&blamed);
         let doubtful = tainted || !blamed.is_empty() || names_somebody(kind, &leaf.text);
         let entry = self.vouch.entry(leaf.text.clone()).or_default();
         entry.doubtful |= doubtful;
@@ -403,12 +404,18 @@ impl Suggestion {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let said = self.tools.is_empty() && self.vouch.is_empty();
-        said && self.asked.is_empty() && self.workspaces.is_empty()
+        let passing = self.asked.is_empty() && self.denied.is_empty();
+        said && passing && self.workspaces.is_empty()
     }
 
     /// Lines that would have ended questions, and which.
     pub fn asked(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
         self.asked.iter().map(|(line, why)| (line.as_str(), why))
+    }
+
+    /// Lines that would have let pass what guests wished of their own, and what that was.
+    pub fn denied(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        self.denied.iter().map(|(line, why)| (line.as_str(), why))
     }
 
     /// Mounts in which several files would have been made.
@@ -484,7 +491,7 @@ impl Suggestion {
         text
     }
 
-    /// What was asked, each line in a comment: it may say more than what was asked about.
+    /// What was asked or denied, each line in a comment: it may say more than what that was about.
     fn questions(&self) -> String {
         let mut text = String::new();
         for (mount, calls) in &self.workspaces {
@@ -494,11 +501,15 @@ impl Suggestion {
                  that folder need nobody's word:\n#   workspace = true\n"
             ));
         }
-        for (line, why) in &self.asked {
+        let asked = self.asked.iter();
+        let asked = asked.map(|(line, why)| (line, why, "so that it is not asked again"));
+        let denied = self.denied.iter();
+        let denied = denied.map(|(line, why)| (line, why, "so that it passes"));
+        for (line, why, so) in asked.chain(denied) {
             text.push('\n');
             why.iter()
                 .for_each(|why| text.push_str(&format!("# {why}\n")));
-            text.push_str("# so that it is not asked again:\n");
+            text.push_str(&format!("# {so}:\n"));
             for line in merged(std::slice::from_ref(line)).lines() {
                 let mark = if line.starts_with('#') { "" } else { "#   " };
                 text.push_str(&format!("{mark}{line}\n"));
@@ -545,6 +556,17 @@ fn beside(head: &str, lines: &str) -> String {
     let lines = lines.lines().map(|line| format!("# {line}\n"));
     let lines: String = lines.collect();
     format!("# in {head}, which is there already, write this in its place:\n{lines}")
+}
+
+/// Who is blamed for a wish, for whoever reads a line that is a comment because of it; nothing where nobody is.
+fn under(blamed: &str) -> String {
+    match blamed.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; wished under the influence of {}: take it out of the comment only if you know it",
+            shown(blamed)
+        ),
+    }
 }
 
 /// Where a value stood that others may have written.

@@ -1,6 +1,7 @@
 //! Lines that say nothing, say something twice, or give more than anybody wants: what is worth a word about a
 //! configuration that is well-formed. Nothing here changes what is allowed.
 
+mod classes;
 mod idle;
 mod lacks;
 pub mod outside;
@@ -10,6 +11,7 @@ mod servers;
 mod sinks;
 mod twice;
 mod vouched;
+mod witnesses;
 
 use std::path::Path;
 
@@ -24,7 +26,6 @@ use crate::rules::fetch::is_open_on_the_way;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape::has_place;
 use crate::rules::grant::{Access, Destination, Grant, Pattern};
-use crate::rules::manifest::Sensitivity;
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::runs::host::Host;
@@ -54,6 +55,8 @@ struct Look<'a> {
     catalog: &'a Catalog,
     policy: &'a Policy,
     lacks: &'a Lacks,
+    /// Whether no file comes behind it: of one thing the first line holds.
+    is_last: bool,
     found: Vec<Finding>,
 }
 
@@ -61,6 +64,7 @@ struct Look<'a> {
 pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Finding> {
     let (catalog, policy) = (host.catalog(), host.policy());
     let lacks = Lacks::of(files, host).await;
+    let last = files.last().map(|(path, _)| path);
     let mut all = Vec::new();
     for (path, file) in files {
         let mut look = Look {
@@ -69,6 +73,7 @@ pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Findin
             catalog,
             policy,
             lacks: &lacks,
+            is_last: last == Some(path),
             found: Vec::new(),
         };
         look.patterns();
@@ -81,6 +86,7 @@ pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Findin
         look.idle();
         look.records();
         look.vouched();
+        look.witnesses();
         look.proposed();
         look.outside();
         all.append(&mut look.found);
@@ -368,40 +374,7 @@ impl Look<'_> {
             }
         }
         self.read();
-        for source in flow.classes.keys() {
-            let missing = match source.split_once(':') {
-                Some(("file", mount)) if !self.policy.mounts.contains_key(mount) => {
-                    Some(("mount", "write `[mounts.NAME]`, or leave the line out"))
-                }
-                Some(("tool", tool)) if !self.has_source(tool) => Some(("tool", LISTED)),
-                Some(("secret", tool)) if !self.keeps_secret(tool) => Some((
-                    "tool whose outcomes are secret",
-                    "write the name of such a tool, or leave the line out: a secret that is kept is in no label",
-                )),
-                _ => None,
-            };
-            if let Some((sort, fix)) = missing {
-                let what = format!(
-                    "[flow.classes] `{}` is about no {sort} that there is",
-                    shown(source)
-                );
-                self.say("[flow.classes]", what, fix);
-            }
-        }
-    }
-
-    /// Whether a tool, or the words of a plugin's tools, can be in a label.
-    fn has_source(&self, name: &str) -> bool {
-        let plugin = name.strip_suffix(".*");
-        let mut plugins = self.catalog.plugins().iter();
-        self.catalog.resolve(name, &[]).is_ok()
-            || plugins.any(|known| Some(known.name.as_str()) == plugin)
-    }
-
-    /// Whether a tool says of its outcomes that they are secret, which is what a label has as `secret:TOOL`.
-    fn keeps_secret(&self, name: &str) -> bool {
-        let tool = self.catalog.resolve(name, &[]);
-        tool.is_ok_and(|tool| tool.declared.offer.sensitivity == Sensitivity::Secret)
+        self.classes();
     }
 
     /// What the words of a plugin's tools, or a server's, are pinned to.

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::rules::flow::ledger::{Behind, Ledger};
 use crate::words::label::Label;
+use crate::words::limits::STEERING_CHARS;
 
 fn name(text: &str) -> ToolName {
     ToolName::parse(text).unwrap()
@@ -369,4 +370,105 @@ fn a_table_that_is_there_is_not_proposed_again() {
             .contains_key(SENDS)
     );
     assert!(table["flow"].get("vouch").is_none(), "{text}");
+}
+
+/// The guest of a tool has wished this under a letter's influence, and that became of it.
+fn wished(effect: &str, subject: &str, verdict: Value) -> Suggestion {
+    let record = json!({
+        "run": "20260101-000000-00000000", "seq": 7, "at": 0, "parent": 0,
+        "event": "judged", "effect": effect, "subject": subject, "origin": "web.get_page",
+        "content": "empty", "label": ["user", "web:https://evil.test"], "verdict": verdict,
+    });
+    proposed(vec![serde_json::from_value(record).unwrap()])
+}
+
+/// What passed in shadow, and would have been denied by this rule.
+fn shadowed(rule: &str) -> Value {
+    let rule = format!("a line; `mode = \"shadow\"` lets pass: it is new ({rule})");
+    json!({"verdict": "allow", "rule": rule})
+}
+
+/// What a rule of the gate denied, with these lines.
+fn denied(rule: &str, allow: &[&str]) -> Value {
+    json!({"verdict": "deny", "rule": rule, "reason": "", "allow": allow})
+}
+
+const GET: &str = "GET https://a.test/x";
+const VOUCH: &str = "[flow]\nvouch = [\"https://a.test/x\"]";
+
+/// The line of a guest's wish stands in a comment, with who is blamed; what has none says why.
+#[track_caller]
+fn check_inner((effect, subject): (&str, &str), verdict: Value, expected: Result<&str, &str>) {
+    let about = format!("{subject} {verdict}");
+    let suggestion = wished(effect, subject, verdict);
+    let lines: Vec<&str> = suggestion.denied().map(|(line, _)| line).collect();
+    let left: Vec<&str> = suggestion.left().collect();
+    let text = suggestion.to_toml(|_| false);
+    match expected {
+        Ok(line) => {
+            assert_eq!((lines, left.len()), (vec![line], 0), "{about}");
+            let blamed = "; wished under the influence of web:https://evil.test: take it out";
+            assert!(text.contains(blamed), "{text}");
+            assert!(text.contains("\n# so that it passes:\n#   ["), "{text}");
+        }
+        Err(why) => {
+            assert_eq!((lines.len(), left.len()), (0, 1), "{about}");
+            assert!(left[0].ends_with(why), "{about}: {left:?}");
+        }
+    }
+    assert_eq!(suggestion.is_empty(), expected.is_err(), "{about}");
+    assert_eq!(suggestion.vouched().count(), 0, "{about}");
+    assert_eq!(suggestion.doubtful().count(), 0, "{about}");
+    let mut active = text.lines().filter(|line| !line.is_empty());
+    assert!(active.all(|line| line.starts_with('#')), "{text}");
+}
+
+#[test]
+fn what_a_guest_would_have_been_denied_is_said_with_its_line_in_a_comment() {
+    let query = "GET https://a.test/x?…";
+    let long = format!("GET https://a.test/{}", "x".repeat(STEERING_CHARS));
+    let accepts = "[flow.tools.\"web.get_page\"]\naccepts = \"private\"";
+    for (subject, rule, expected) in [
+        (GET, "flow_browse", Ok(VOUCH)),
+        (GET, "flow_only_looks", Ok(VOUCH)),
+        (GET, "flow_private", Ok(accepts)),
+        (query, "flow_private", Ok(accepts)),
+        (query, "flow_browse", Err("its query is not kept")),
+        (long.as_str(), "flow_browse", Err("as long as that")),
+    ] {
+        check_inner(("fetch", subject), shadowed(rule), expected);
+    }
+    let none = Err("no line lets it pass");
+    check_inner(("file", "write a"), shadowed("flow_only_looks"), none);
+    check_inner(("keep", "put a/b"), shadowed("flow_only_looks"), none);
+}
+
+#[test]
+fn what_a_guest_was_denied_is_said_with_the_line_of_its_denial() {
+    let grant = ["[grants.\"web.get_page\"]", "fetch = [\"https://a.test/\"]"];
+    let both = grant.join("\n");
+    let none = Err("no line lets it pass");
+    check_inner(("fetch", GET), denied("flow_browse", &[VOUCH]), Ok(VOUCH));
+    check_inner(
+        ("fetch", GET),
+        denied("host_not_granted", &grant),
+        Ok(both.as_str()),
+    );
+    check_inner(("fetch", GET), denied("metadata_address", &[]), none);
+    check_inner(("keep", "put a/b"), denied("flow_only_looks", &[]), none);
+    // What nobody speaks against, and which files a tool may have, is another matter.
+    let passes = || json!({"verdict": "allow", "rule": "a line"});
+    for (effect, subject, verdict) in [
+        ("fetch", GET, passes()),
+        (
+            "file",
+            "write a",
+            denied("mount_not_granted", &["[mounts.a]"]),
+        ),
+        ("keep", "put a/b", passes()),
+    ] {
+        let suggestion = wished(effect, subject, verdict);
+        assert!(suggestion.is_empty(), "{subject}");
+        assert_eq!(suggestion.left().count(), 0, "{subject}");
+    }
 }

@@ -363,3 +363,126 @@ fn a_url_that_nobody_has_named_is_denied_with_the_line_that_vouches_for_it() {
         assert!(denial(&policy, method, &long).unwrap().allow.is_empty());
     }
 }
+
+/// The rule by which a request is allowed, or denied.
+fn ruled(scene: &Scene, (method, url): (&str, &str)) -> Result<String, String> {
+    let caller = scene.caller(reaching("https://a.test/", &["GET", "POST"]));
+    let fetch = Fetch::new(method, url, Vec::new(), Vec::new()).unwrap();
+    let judged = fetch.judge(&caller, &scene.policy);
+    judged
+        .map(|allowed| allowed.rule)
+        .map_err(|denial| denial.rule)
+}
+
+const SHADOW: &str = "; `mode = \"shadow\"` lets pass: ";
+
+/// What would be denied where flows are enforced passes with a notice, and what would not, without.
+#[test]
+fn in_shadow_a_request_passes_with_what_speaks_against_it_on_record() {
+    let policy = format!("browse = \"witness\"\n{POLICY}");
+    let (get, post) = (("GET", "https://a.test/x"), ("POST", "https://a.test/x"));
+    for (label, wish, rule) in [
+        (CLEAN, get, None),
+        (WEB, get, Some("flow_browse")),
+        (WEB, post, Some("flow_only_looks")),
+        (OWN, post, Some("flow_private")),
+        (SECRET, get, Some("flow_secret")),
+    ] {
+        let scene = |mode| {
+            let scene = scene_of(&policy, &[], label).inside("other.look", Bearing::Looks);
+            ruled(&scene.mode(mode), wish)
+        };
+        let about = format!("{label} {wish:?}");
+        assert_eq!(scene(Judging::Enforce).err().as_deref(), rule, "{about}");
+        let shadowed = scene(Judging::Shadow);
+        match rule {
+            Some("flow_secret") => assert_eq!(shadowed, Err("flow_secret".to_owned())),
+            Some(rule) => {
+                let said = shadowed.unwrap();
+                let ends = format!(" ({rule})");
+                assert!(said.contains(SHADOW) && said.ends_with(&ends), "{said}");
+            }
+            None => assert!(!shadowed.unwrap().contains("lets pass"), "{about}"),
+        }
+        let off = scene(Judging::Off);
+        match rule {
+            Some("flow_secret") => assert_eq!(off, Err("flow_secret".to_owned())),
+            Some(_) | None => assert!(!off.unwrap().contains("lets pass"), "{about}"),
+        }
+    }
+}
+
+#[test]
+fn in_shadow_files_and_notes_of_what_only_looks_pass_with_a_notice() {
+    for (label, noticed) in [(CLEAN, false), (WEB, true)] {
+        let scene = scene(&[], label).inside("other.look", Bearing::Looks);
+        let scene = scene.mode(Judging::Shadow);
+        let caller = scene.caller(Grant {
+            notes: Access::Write,
+            mounts: vec![MountGrant {
+                mount: "docs".into(),
+                access: Access::Write,
+            }],
+            ..Grant::default()
+        });
+        let file = |wish| {
+            let (path, label) = ("docs/a".to_owned(), scene.label.clone());
+            let judged = File { path, wish, label }.judge(&caller, &scene.policy);
+            judged.unwrap().rule
+        };
+        let keep = |wish| {
+            let (shelf, key) = ("other".to_owned(), "k".to_owned());
+            let judged = Keep { shelf, key, wish }.judge(&caller, &scene.policy);
+            judged.unwrap().rule
+        };
+        let target = "docs/b".to_owned();
+        let label = Label::default();
+        let changes = [
+            file(FileWish::Remove),
+            file(FileWish::Move { target }),
+            keep(KeepWish::Delete { label }),
+        ];
+        for said in changes {
+            assert_eq!(said.contains(SHADOW), noticed, "{said}");
+            assert_eq!(said.ends_with(" (flow_only_looks)"), noticed, "{said}");
+        }
+        for said in [file(FileWish::Stat), keep(KeepWish::Get)] {
+            assert!(!said.contains("lets pass"), "{said}");
+        }
+    }
+}
+
+/// A line that releases a tool is about its own requests, and about nothing secret.
+#[test]
+fn a_request_of_a_tool_that_is_released_passes_with_a_notice() {
+    let (get, post) = (("GET", "https://a.test/x"), ("POST", "https://a.test/x"));
+    for (line, label, wish, denied) in [
+        ("other.look", WEB, get, None),
+        ("other.*", WEB, post, None),
+        ("other.look", OWN, post, None),
+        ("other.act", WEB, get, Some("flow_browse")),
+        ("other.look", SECRET, get, Some("flow_secret")),
+        ("*", SECRET, post, Some("flow_secret")),
+    ] {
+        let policy = format!("browse = \"witness\"\nrelease = [\"{line}\"]\n{POLICY}");
+        let scene = scene_of(&policy, &[], label).inside("other.look", Bearing::Looks);
+        let judged = ruled(&scene, wish);
+        let about = format!("{line} {label} {wish:?}: {judged:?}");
+        assert_eq!(judged.as_ref().err().map(String::as_str), denied, "{about}");
+        if let Ok(said) = judged {
+            let notice = format!("; `release = [\"{line}\"]` lets pass: ");
+            assert!(said.contains(&notice), "{about}");
+        }
+        // It frees a sink, and not what says that it only looks from that.
+        let write = FileWish::Remove;
+        let grant = Grant {
+            mounts: vec![MountGrant {
+                mount: "docs".into(),
+                access: Access::Write,
+            }],
+            ..Grant::default()
+        };
+        let tainted = label == WEB;
+        scene.check_file("docs/a", write, grant, tainted.then_some("flow_only_looks"));
+    }
+}

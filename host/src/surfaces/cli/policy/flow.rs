@@ -27,7 +27,7 @@ pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
     }
     print::line(strong(&run));
     if flowed.is_empty() {
-        print::line("no call of this run did more than look");
+        print::line("no call of this run did more than look, and no tool of it sent a request");
     }
     flowed.iter().for_each(describe);
     warn_of(&audit, &run).await
@@ -92,6 +92,7 @@ fn as_json(flowed: &Flowed) -> Value {
     });
     json!({
         "seq": flowed.seq,
+        "effect": flowed.effect,
         "tool": flowed.subject,
         "origin": flowed.origin,
         "verdict": flowed.verdict,

@@ -1,5 +1,7 @@
 //! `lazaret policy suggest`: lines for `[flow]`, from runs that were watched or asked.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::super::{Scene, print};
@@ -42,14 +44,12 @@ impl Suggest {
             let vouch: Vec<&str> = suggestion.vouched().collect();
             let left: Vec<&str> = suggestion.left().collect();
             let doubtful: Vec<&str> = suggestion.doubtful().collect();
-            let asked = suggestion.asked();
-            let asked: Vec<Value> = asked
-                .map(|(line, why)| json!({"line": line, "why": why}))
-                .collect();
+            let asked: Vec<Value> = suggestion.asked().map(as_json).collect();
+            let denied: Vec<Value> = suggestion.denied().map(as_json).collect();
             let workspaces: Vec<&str> = suggestion.workspaces().collect();
             let told = json!({
                 "tools": tools, "vouch": vouch, "doubtful": doubtful, "asked": asked,
-                "workspaces": workspaces, "left": left,
+                "denied": denied, "workspaces": workspaces, "left": left,
             });
             print::value(&told, true);
             return Ok(0);
@@ -66,4 +66,9 @@ impl Suggest {
         }
         Ok(0)
     }
+}
+
+/// A line, and what it is about.
+fn as_json((line, why): (&str, &BTreeSet<String>)) -> Value {
+    json!({"line": line, "why": why})
 }

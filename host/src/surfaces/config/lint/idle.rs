@@ -4,6 +4,7 @@
 use super::Look;
 use crate::rules::flow::lines::{Browse, Mode};
 use crate::rules::grant::{Access, Pattern};
+use crate::rules::manifest::EffectClass;
 use crate::rules::policy::{Inside, Mount};
 use crate::words::id::shown;
 
@@ -14,6 +15,7 @@ impl Look<'_> {
         self.repeated();
         self.twice();
         self.unneeded();
+        self.unreleased();
         self.unused_mounts();
         self.unwritten();
         self.nested();
@@ -169,6 +171,23 @@ impl Look<'_> {
         }
     }
 
+    /// Tools that are released, and of which nothing is judged in any case: they change nothing, and are granted no request.
+    fn unreleased(&mut self) {
+        let file = self.file;
+        for tools in &file.flow.release {
+            let about = self.catalog.tools();
+            let mut about = about.filter(|tool| tools.matches(&tool.name)).peekable();
+            let is_said = about.peek().is_none() || self.is_blocked(tools);
+            let judged = about.any(|tool| tool.declared.is_sink() || !tool.grant.fetch.is_empty());
+            if !is_said && !judged && self.policy.flows.mode != Mode::Off {
+                let what = format!(
+                    "[flow] `release = [\"{tools}\"]` is about no tool that changes anything or is granted a request, and no other is judged"
+                );
+                self.say("[flow]", what, "leave it out");
+            }
+        }
+    }
+
     fn unused_mounts(&mut self) {
         let file = self.file;
         for name in file.mounts.keys() {
@@ -267,10 +286,17 @@ impl Look<'_> {
             let what = "[flow] `browse = \"witness\"` counts for nothing beside `mode = \"off\"`";
             self.say("[flow]", what.to_owned(), "leave one of the two out");
         }
-        // What is vouched for, and `strict`, still say what confirms a call that has to be confirmed.
+        // What is vouched for still says what confirms a call that has to be confirmed; so does `strict`, of texts that others
+        // read.
+        let confirms = self.catalog.tools().any(|tool| {
+            let told = tool.declared.outside;
+            let told = told || tool.declared.effect == EffectClass::ExternalStateful;
+            told && tool.declared.requires_confirmation()
+        });
         let judging = [
             ("guards", flow.guards.is_empty()),
             ("release", flow.release.is_empty()),
+            ("strict", !flow.strict || confirms),
         ];
         for (key, _) in judging.into_iter().filter(|(_, empty)| off && !empty) {
             let what = format!("[flow] `{key}` counts for nothing beside `mode = \"off\"`");
