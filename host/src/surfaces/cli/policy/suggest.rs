@@ -7,6 +7,7 @@ use super::recorded;
 use crate::surfaces::paint::foreign;
 use crate::words::error::Result;
 use crate::words::event::Record;
+use crate::words::id::ToolName;
 
 /// Propose lines for `[flow]`, from runs that were watched or asked.
 #[derive(Debug, clap::Args)]
@@ -39,19 +40,19 @@ impl Suggest {
             let tools: Map<String, Value> = tools
                 .map(|(tool, said)| (tool.to_string(), json!(said)))
                 .collect();
-            let vouch: Vec<&str> = suggestion.vouched().collect();
+            let vouch: Vec<Value> = suggestion.vouched().map(told).collect();
             let left: Vec<&str> = suggestion.left().collect();
-            let doubtful: Vec<&str> = suggestion.doubtful().collect();
+            let doubtful: Vec<Value> = suggestion.doubtful().map(told).collect();
             let asked = suggestion.asked();
             let asked: Vec<Value> = asked
                 .map(|(line, why)| json!({"line": line, "why": why}))
                 .collect();
             let workspaces: Vec<&str> = suggestion.workspaces().collect();
-            let told = json!({
+            let all = json!({
                 "tools": tools, "vouch": vouch, "doubtful": doubtful, "asked": asked,
                 "workspaces": workspaces, "left": left,
             });
-            print::value(&told, true);
+            print::value(&all, true);
             return Ok(0);
         }
         let lines = suggestion.to_toml(|head| host.policy().has_table(head));
@@ -66,4 +67,9 @@ impl Suggest {
         }
         Ok(0)
     }
+}
+
+/// A value that would steer calls of a tool.
+fn told((tool, value): (&ToolName, &str)) -> Value {
+    json!({"tool": tool.as_str(), "value": value})
 }
