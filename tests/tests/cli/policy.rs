@@ -240,32 +240,6 @@ fn a_permission_is_proposed_at_once_and_no_further_than_it_takes() {
 }
 
 #[test]
-fn a_folder_that_is_vouched_for_is_pointed_at() {
-    let lines = "[mounts.out]\npath = \"out\"\naccess = \"write\"\n[grants.\"files.write\"]\nmounts = { out = \"write\" }\n\
-                 [flow]\nvouch = [\"out/\", \"out/*\", \"out/a.md\", \"https://a.test/\", \"Milk / eggs * 2\"]\n\
-                 [flow.tools.\"files.write\"]\nvouch = [\"out/b/\", \"out/b.md\"]\n";
-    let station = Station::with(lines);
-    station.write("out/keep", "");
-    let fix = "for new files in a folder, write `workspace = true` in the table of its mount, such as [mounts.\"out\"]";
-    let ended = station.run(&["policy", "check"]).ends(0).says(&[
-        "[flow] `vouch`: `out/` is no single value, and a folder is not vouched for",
-        "[flow] `vouch`: `out/*` is no single value",
-        "[flow.tools.\"files.write\"] `vouch`: `out/b/` is no single value",
-        fix,
-    ]);
-    assert_eq!(
-        ended.err.matches("is no single value").count(),
-        3,
-        "{ended}"
-    );
-    let args = r#"{"path":"out/b.md","content":"x"}"#;
-    let explain = ["policy", "explain", "files.write", args, "--vouch"];
-    let vouched = |value| station.run(&[&explain[..], &[value]].concat());
-    vouched("out/").says(&["--vouch: `out/` is no single value", fix]);
-    vouched("out/b.md").never("is no single value");
-}
-
-#[test]
 fn what_a_blocked_tool_lacks_is_no_line() {
     Station::with("block = [\"text.*\"]\n")
         .run(&["policy", "explain", "text.count"])
