@@ -64,10 +64,11 @@ pub fn written(value: &toml::Value) -> String {
     }
 }
 
-/// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
+/// The line by which the operator vouches for a value in calls of one tool, and the flag that does so for one run of a model:
+/// who is asked about one tool says nothing for others.
 #[must_use]
-pub fn vouching(value: &str, flag: Option<&str>) -> String {
-    let line = format!("[flow]\nvouch = [{}]", quoted(value));
+pub fn vouching(tool: &ToolName, value: &str, flag: Option<&str>) -> String {
+    let line = format!("[flow.tools.\"{tool}\"]\nvouch = [{}]", quoted(value));
     match flag {
         Some(value) => format!("{line}\n{ONE_RUN} --vouch {value}"),
         None => line,
@@ -298,6 +299,9 @@ impl Policy {
             (Some(("flow.tools", name)), "content") => {
                 tool(&self.flows, name).is_some_and(|said| !said.content.is_empty())
             }
+            (Some(("flow.tools", name)), "vouch") => {
+                tool(&self.flows, name).is_some_and(|said| !said.vouch.is_empty())
+            }
             (Some(_), "fetch") => grants.any(|grant| !grant.fetch.is_empty()),
             (Some(_), "calls") => grants.any(|grant| !grant.calls.is_empty()),
             (Some(_), "secrets") => grants.any(|grant| !grant.secrets.is_empty()),
@@ -498,11 +502,16 @@ pub fn key_of(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::flow::lines::ToolFlow;
     use crate::rules::grant::{Destination, Pattern};
     use crate::rules::policy::Line;
 
     fn lines(lines: &[&str]) -> Vec<String> {
         lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    fn vouching(value: &str, flag: Option<&str>) -> String {
+        super::vouching(&ToolName::parse("mail.send").unwrap(), value, flag)
     }
 
     #[test]
@@ -512,13 +521,15 @@ mod tests {
             &vouching("a, b", Some("'a, b'")),
             "[flow.tools.\"mail.send\"]\naccepts = \"private\"",
             &vouching("m1", Some("m1")),
+            "[flow.tools.\"cal.add\"]\nvouch = [\"m1\"]",
             "confirmed = [\"mail.drop\"]",
             "# leave out: ask = [\"mail.*\"]",
         ]);
         assert_eq!(
             merged(&points),
-            "confirmed = [\"mail.drop\"]\n# leave out: ask = [\"mail.*\"]\n[flow]\nvouch = [\"m1\", \"a, b\"]\n\
-             # or, for one run: --vouch m1 --vouch 'a, b'\n[flow.tools.\"mail.send\"]\naccepts = \"private\""
+            "confirmed = [\"mail.drop\"]\n# leave out: ask = [\"mail.*\"]\n[flow.tools.\"mail.send\"]\n\
+             vouch = [\"m1\", \"a, b\"]\naccepts = \"private\"\n# or, for one run: --vouch m1 --vouch 'a, b'\n\
+             [flow.tools.\"cal.add\"]\nvouch = [\"m1\"]"
         );
         let denied = lines(&[
             "[mounts.\"a\"]",
@@ -569,21 +580,27 @@ mod tests {
         }
         let vouch = lines(&[&vouching("m1", Some("m1")), &vouching("m2", None)]);
         let values = "vouch = [\"m1\", \"m2\"]\n# or, for one run: --vouch m1";
-        assert_eq!(policy.advice(&vouch), format!("[flow]\n{values}"));
-        policy.flows.written.itself = true;
-        let there = "in [flow], which is there already, add";
+        let head = "[flow.tools.\"mail.send\"]";
+        assert_eq!(policy.advice(&vouch), format!("{head}\n{values}"));
+        let tool = ToolName::parse("mail.send").unwrap();
+        policy.flows.tools.insert(tool.clone(), ToolFlow::default());
+        let there = format!("in {head}, which is there already, add");
         assert_eq!(
             policy.advice(&vouch),
             format!("{there} or change:\n{values}")
         );
-        policy.flows.named.vouched = ["m0".to_owned()].into();
+        let said = ToolFlow {
+            vouch: vec!["m0".to_owned()],
+            ..ToolFlow::default()
+        };
+        policy.flows.tools.insert(tool, said);
         let values = values.replace("vouch = [", "").replace(']', "");
         assert_eq!(
             policy.advice(&vouch),
             format!("{there} to `vouch`:\n{values}")
         );
         BUILT_IN.clone_into(&mut policy.origin);
-        assert!(policy.advice(&vouch).starts_with("[flow]\n"));
+        assert!(policy.advice(&vouch).starts_with(head));
     }
 
     /// What several decisions ask for is one file: each table once, each key of it, and as far as any of them needs.

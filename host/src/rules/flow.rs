@@ -66,6 +66,8 @@ enum Witness {
     Typed,
     /// Policy names it.
     Policy,
+    /// Policy names it for calls of this tool.
+    ForTool,
     /// A field of the user's own records holds it.
     Vouched(String),
     /// It is an address of a record whose title the user typed.
@@ -81,12 +83,15 @@ enum Witness {
 impl Witness {
     /// Whether it is enough for what cannot be undone. An id from a list is not; and who wrote the title of a
     /// letter to have it answered has not said that it may go. A person who has answered for a value for good was asked
-    /// about another call, which could be undone: about each that cannot be, they are asked anew.
+    /// about another call, which could be undone: about each that cannot be, they are asked anew. So is whoever has written
+    /// the line that such a question offers.
     fn is_strong(&self, kind: Kind) -> bool {
         match self {
             Self::Titled(_) => kind != Kind::Id,
             Self::Typed | Self::Policy => true,
-            Self::Answered | Self::Vouched(_) | Self::Replied | Self::Workspace => false,
+            Self::ForTool | Self::Answered | Self::Vouched(_) | Self::Replied | Self::Workspace => {
+                false
+            }
         }
     }
 
@@ -94,6 +99,7 @@ impl Witness {
         match self {
             Self::Typed => "typed by the user or the operator".to_owned(),
             Self::Policy => "named by policy".to_owned(),
+            Self::ForTool => "named by policy for this tool".to_owned(),
             Self::Vouched(tool) => format!("vouched for by `{tool}`"),
             Self::Titled(title) => {
                 format!("kept in the record “{}”, which was typed", shown(title))
@@ -536,6 +542,7 @@ impl Weigher<'_> {
             _ if !is_whither(kind) => Leads::Nowhere,
             Witness::Typed
             | Witness::Policy
+            | Witness::ForTool
             | Witness::Titled(_)
             | Witness::Answered
             | Witness::Vouched(_) => Leads::Named,
@@ -558,7 +565,8 @@ impl Weigher<'_> {
         };
         let comes_from_it = !flows.classes.is_private(&label.without(read));
         let is_named = |(kind, value): &(Kind, String)| {
-            flows.names(*kind, value) || self.ledger.words().has(*kind, value)
+            let named = flows.names_for(&self.call.tool, *kind, value);
+            named || self.ledger.words().has(*kind, value)
         };
         let all_named = !people.is_empty() && people.iter().all(is_named);
         !self.is_tainted(&leaf.path) && comes_from_it || all_named
@@ -625,6 +633,9 @@ impl Weigher<'_> {
         }
         if let Some(title) = self.ledger.titled((kind, value), service) {
             return Some(Witness::Titled(title.to_owned()));
+        }
+        if flows.names_for(&self.call.tool, kind, value) {
+            return Some(Witness::ForTool);
         }
         if self.ledger.is_answered(&self.value_id(kind, leaf)) {
             return Some(Witness::Answered);
@@ -696,11 +707,13 @@ impl Weigher<'_> {
             "" => Vec::new(),
             naming => texts_at(self.call.args.value(), naming),
         };
-        let flows = &self.policy.flows;
-        let own = |name: &String| {
-            let called = self.ledger.words().calls(name) || flows.names(Kind::Name, name);
-            called || self.composes(name)
+        let (flows, tool) = (&self.policy.flows, &self.call.tool);
+        let said = |name: &str| match self.call.declared.effect == EffectClass::Destructive {
+            true => flows.names(Kind::Name, name),
+            false => flows.names_for(tool, Kind::Name, name),
         };
+        let own =
+            |name: &String| self.ledger.words().calls(name) || said(name) || self.composes(name);
         if !names.is_empty() && names.iter().all(own) {
             return;
         }

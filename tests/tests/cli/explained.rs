@@ -181,7 +181,8 @@ fn a_name_that_policy_vouches_for_counts_as_one_by_flag() {
     let args = r#"{"key":"evil","text":"x"}"#;
     let asked = ["policy", "explain", "notes.put", args, "--as", "model"];
     let asked = [&asked[..], &["--influence", "file:inbox"]].concat();
-    let line = "[flow]\n  vouch = [\"evil\"]\n  # or, for one run: --vouch evil";
+    let line =
+        "[flow.tools.\"notes.put\"]\n  vouch = [\"evil\"]\n  # or, for one run: --vouch evil";
     station.run(&asked).prints(&["ask notes.put", line]);
     let flag = [&asked[..], &["--vouch", "evil"]].concat();
     station.run(&flag).prints(&["allow notes.put"]);

@@ -85,7 +85,7 @@ fn a_call_is_explained_under_an_influence() {
     station.run(&influenced).ends(0).prints(&[
         "ask files.write: a person is asked first, by `[flow]` in [HERE]/lazaret.toml",
         "chosen under the influence of web:https://evil.test",
-        "vouch = [\"out/a.md\"]",
+        "  [flow.tools.\"files.write\"]\n  vouch = [\"out/a.md\"]",
         "steers  path = out/a.md (file): nobody vouches for it",
         "content content",
     ]);
@@ -404,15 +404,20 @@ fn a_watched_run_suggests_its_lines() {
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     // Somebody else named the path: it stands there to be read, and vouches for nothing.
     let ended = ended.prints(&[
-        "\n# and for these only if you know them\n#   \"out/from-letter.md\",  # record ",
+        "\n[flow.tools.\"files.write\"]\n# only you can answer for these\nvouch = [\n",
+        "\n  # \"out/from-letter.md\",  # record ",
         "file:inbox may have written",
-        "# in [flow], which is there already, add to `vouch`:\n",
     ]);
     // Written behind the file, which has `[flow]`, it breaks nothing.
     let config = station.read("lazaret.toml");
     station.write("lazaret.toml", format!("{config}\n{}", ended.out));
     station.trust();
     station.run(&["policy", "check"]).ends(0);
+    let again = station.run(&["policy", "suggest", "last"]).ends(0);
+    again.prints(&[
+        "# in [flow.tools.\"files.write\"], which is there already, add to `vouch`:\n",
+        "\n# and for these only if you know them\n#   \"out/from-letter.md\",  # record ",
+    ]);
     let audit = ["runs", "show", "last", "--audit"];
     station.run(&audit).ends(0).prints(&[
         "7 allowed, 0 asked, 0 denied",
@@ -425,8 +430,8 @@ fn a_watched_run_suggests_its_lines() {
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     let proposed: toml::Table = toml::from_str(&ended.out).unwrap();
     assert_eq!(
-        proposed["flow"]["vouch"].as_array().unwrap().len(),
-        0,
+        proposed["flow"]["tools"]["files.write"]["vouch"],
+        toml::Value::Array(Vec::new()),
         "{proposed}"
     );
     station
@@ -452,8 +457,7 @@ fn values_that_somebody_may_have_named_pass_once_a_person_has_looked() {
     assert!(proposed.contains(blamed), "{proposed}");
     // The person who looks at it knows it.
     let proposed = proposed.replace("  # \"out", "  \"out");
-    let proposed = proposed.replace("[flow]", "[flow]\nmode = \"enforce\"\nhold = \"never\"");
-    station.write("lazaret.toml", format!("{config}\n{proposed}"));
+    station.write("lazaret.toml", format!("{config}\n{ENFORCE}{proposed}"));
     station.trust();
     station.run(&["policy", "check"]).ends(0).says_only("");
     std::fs::remove_file(station.workspace().join("out/of-the-model.md")).unwrap();
@@ -527,7 +531,7 @@ fn what_was_asked_and_allowed_is_said_with_the_line_that_ends_it() {
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     let ended = ended.never("nothing to propose").prints(&[
         ": `notes.put` was asked about, and allowed\n# so that it is not asked again:\n",
-        "#   vouch = [\"evil\"]\n",
+        "#   [flow.tools.\"notes.put\"]\n#   vouch = [\"evil\"]\n",
     ]);
     let config = station.read("lazaret.toml");
     station.write("lazaret.toml", format!("{config}\n{}", ended.out));
@@ -549,8 +553,7 @@ fn what_is_proposed_passes_the_check() {
     station.trust();
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     let ended = ended.never("records").prints(&["  \"out/log.md\","]);
-    let proposed = ended.out.replace("[flow]", ENFORCE.trim_end());
-    station.write("lazaret.toml", format!("{config}\n{proposed}"));
+    station.write("lazaret.toml", format!("{config}\n{ENFORCE}{}", ended.out));
     station.trust();
     station.run(&["policy", "check", "--strict"]).ends(0);
 }
@@ -581,11 +584,37 @@ fn what_was_denied_says_what_would_allow_it_wherever_it_is_shown() {
     station
         .run(&["runs", "show", "last", "--audit"])
         .ends(0)
-        .prints(&["to allow it: [flow] vouch = [\"out/from-letter.md\"] # or, for one run: --vouch out/from-letter.md"]);
+        .prints(&["to allow it: [flow.tools.\"files.write\"] vouch = [\"out/from-letter.md\"] # or, for one run: --vouch out/from-letter.md"]);
     // The flag does what the line says.
     let vouched = [&args[..], &["--vouch", "out/from-letter.md"]].concat();
     station.run(&vouched).ends(0).never("denied");
     assert_eq!(station.read("out/from-letter.md"), "hello");
+}
+
+#[test]
+fn a_folder_that_is_vouched_for_is_pointed_at() {
+    let lines = "[mounts.out]\npath = \"out\"\naccess = \"write\"\n[grants.\"files.write\"]\nmounts = { out = \"write\" }\n\
+                 [flow]\nvouch = [\"out/\", \"out/*\", \"out/a.md\", \"https://a.test/\", \"Milk / eggs * 2\"]\n\
+                 [flow.tools.\"files.write\"]\nvouch = [\"out/b/\", \"out/b.md\"]\n";
+    let station = Station::with(lines);
+    station.write("out/keep", "");
+    let fix = "for new files in a folder, write `workspace = true` in the table of its mount, such as [mounts.\"out\"]";
+    let ended = station.run(&["policy", "check"]).ends(0).says(&[
+        "[flow] `vouch`: `out/` is no single value, and a folder is not vouched for",
+        "[flow] `vouch`: `out/*` is no single value",
+        "[flow.tools.\"files.write\"] `vouch`: `out/b/` is no single value",
+        fix,
+    ]);
+    assert_eq!(
+        ended.err.matches("is no single value").count(),
+        3,
+        "{ended}"
+    );
+    let args = r#"{"path":"out/b.md","content":"x"}"#;
+    let explain = ["policy", "explain", "files.write", args, "--vouch"];
+    let vouched = |value| station.run(&[&explain[..], &[value]].concat());
+    vouched("out/").says(&["--vouch: `out/` is no single value", fix]);
+    vouched("out/b.md").never("is no single value");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn what_was_denied_or_would_have_been_is_proposed_in_a_comment() {
         let url = format!("{}/x", server.url());
         let ended = ended.never("nothing to propose").prints(&[
             &format!("`GET {url}` of `web.get_page` {became} (flow_browse); wished under the influence of file:inbox"),
-            &format!("\n# so that it passes:\n#   [flow]\n#   vouch = [\"{url}\"]\n"),
+            &format!("\n# so that it passes:\n#   [flow.tools.\"web.get_page\"]\n#   vouch = [\"{url}\"]\n"),
         ]);
         let active = |line: &&str| !line.is_empty() && !line.starts_with('#');
         assert_eq!(ended.out.lines().find(active), None, "{ended}");

@@ -240,30 +240,6 @@ fn a_permission_is_proposed_at_once_and_no_further_than_it_takes() {
 }
 
 #[test]
-fn a_folder_that_is_vouched_for_is_pointed_at() {
-    let lines = "[mounts.out]\npath = \"out\"\naccess = \"write\"\n[grants.\"files.write\"]\nmounts = { out = \"write\" }\n\
-                 [flow]\nvouch = [\"out/\", \"out/*\", \"out/a.md\", \"https://a.test/\", \"Milk / eggs * 2\"]\n";
-    let station = Station::with(lines);
-    station.write("out/keep", "");
-    let fix = "for new files in a folder, write `workspace = true` in the table of its mount, such as [mounts.\"out\"]";
-    let ended = station.run(&["policy", "check"]).ends(0).says(&[
-        "[flow] `vouch`: `out/` is no single value, and a folder is not vouched for",
-        "[flow] `vouch`: `out/*` is no single value",
-        fix,
-    ]);
-    assert_eq!(
-        ended.err.matches("is no single value").count(),
-        2,
-        "{ended}"
-    );
-    let args = r#"{"path":"out/b.md","content":"x"}"#;
-    let explain = ["policy", "explain", "files.write", args, "--vouch"];
-    let vouched = |value| station.run(&[&explain[..], &[value]].concat());
-    vouched("out/").says(&["--vouch: `out/` is no single value", fix]);
-    vouched("out/b.md").never("is no single value");
-}
-
-#[test]
 fn what_a_blocked_tool_lacks_is_no_line() {
     Station::with("block = [\"text.*\"]\n")
         .run(&["policy", "explain", "text.count"])
@@ -481,6 +457,7 @@ accepts = "private"
 records = { vouches = { value = "mail" } }
 [flow.tools."text.count"]
 accepts = "private"
+vouch = ["y", "y"]
 [agents.a]
 tools = ["web.get_json", "web.*"]
 [[permissions]]
@@ -511,6 +488,8 @@ const IDLE_SAYS: &[&str] = &[
     "[mounts.small] `max_file_mib = 4` counts for nothing beside `quota_mib = 3`: no run writes that much there",
     "[flow.tools.\"web.get_json\"] `reply` counts for nothing: `web.get_json` changes and sends nothing",
     "[flow.tools.\"text.count\"] `accepts` counts for nothing",
+    "[flow.tools.\"text.count\"] `vouch` counts for nothing",
+    "[flow.tools.\"text.count\"] `vouch` has `y` twice",
     "`confirmed = [\"files.write\"]` is about no tool that asks to be confirmed",
     "[mounts.unused] is granted to no tool",
     "[mounts.all] holds the folder of [mounts.mail]: what is read there may be anybody's, no more than `read` is given there",
@@ -665,6 +644,8 @@ release = ["files.write"]
 strict = true
 vouch = ["", "x"]
 me = [" "]
+[flow.tools."files.write"]
+vouch = [" "]
 [flow.classes]
 "secret:x" = { integrity = "trusted", secrecy = "secret" }
 "#;
@@ -680,6 +661,7 @@ const NEVER_SAYS: &[&str] = &[
     "[flow] `strict` counts for nothing beside `mode = \"off\"`",
     "[flow] `vouch` has an empty value, which is nobody's",
     "[flow] `me` has an empty value, which is nobody's",
+    "[flow.tools.\"files.write\"] `vouch` has an empty value, which is nobody's",
     "[flow.classes] `secret:x` is about no tool whose outcomes are secret that there is",
 ];
 

@@ -167,7 +167,7 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
             lines[0]
                 .as_str()
                 .unwrap()
-                .starts_with("[flow]\nvouch = [\"here/"),
+                .starts_with("[flow.tools.\"files.write\"]\nvouch = [\"here/"),
             "{one}"
         );
         assert_eq!(lines[1], "# leave out: ask = [\"files.write\"]", "{one}");
@@ -182,7 +182,7 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
         "asked by",
         "because  `path` of `files.write` is the file `here/one.txt`",
         "so that it is not asked again, write in `lazaret.toml`:\n  # leave out: ask = [\"files.write\"]\n",
-        "  [flow]\n  vouch = [\"here/one.txt\"]\n  # or, for one run: --vouch here/one.txt",
+        "  [flow.tools.\"files.write\"]\n  vouch = [\"here/one.txt\"]\n  # or, for one run: --vouch here/one.txt",
         "under    user",
         "calls    files.write (side-effecting, risk external_write)",
         "here/one.txt",

@@ -270,7 +270,9 @@ async fn always_answers_for_a_value_in_its_run_and_for_nothing_else() {
     assert_eq!(question.values.len(), 1);
     assert_eq!(
         question.lines,
-        ["[flow]\nvouch = [\"docs/x.md\"]\n# or, for one run: --vouch docs/x.md"]
+        [
+            "[flow.tools.\"files.write\"]\nvouch = [\"docs/x.md\"]\n# or, for one run: --vouch docs/x.md"
+        ]
     );
     let rig = rig.restart().await;
     resumed(&rig, &run, Say::Always)

@@ -99,14 +99,15 @@ impl Weigher<'_> {
         alone.then(|| advice::trusting(plugin))
     }
 
-    /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
+    /// The line by which the operator vouches for a value in calls of this tool, and the flag that does so for one run of a
+    /// model.
     fn vouching_line(&self, value: &str) -> String {
         if value.chars().any(is_hidden) {
             return HIDDEN.to_owned();
         }
         let led = self.caller.known.how.led == Led::ByModel;
         let flag = led.then(|| shell_word(value));
-        advice::vouching(value, flag.as_deref())
+        advice::vouching(&self.call.tool, value, flag.as_deref())
     }
 
     /// The same of a name that is the user's own where they, or policy, say so. A long one is a text.

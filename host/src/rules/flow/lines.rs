@@ -173,6 +173,9 @@ pub struct ToolFlow {
     pub accepts: Secrecy,
     /// Whether its outcomes are held; `auto` where the run's own line says so.
     pub hold: Holding,
+    /// Values that may steer its calls, and name what they make. They are none for another tool, and not enough for what
+    /// cannot be undone.
+    pub vouch: Vec<String>,
     /// The records of its outcomes.
     pub records: Records,
 }
@@ -222,11 +225,26 @@ impl ToolFlow {
             reply: said(&self.reply, &other.reply),
             accepts: said(&self.accepts, &other.accepts),
             hold: said(&self.hold, &other.hold),
+            vouch: said(&self.vouch, &other.vouch),
             records: said(&self.records, &other.records),
         };
         let is_text = |place: &String| self.content.contains(place) || self.naming == *place;
         all.steering.retain(|place, _| !is_text(place));
         all
+    }
+
+    /// Adds what a later file says of the same tool. Values that are vouched for add up; of all else the first file holds
+    /// that says more than that.
+    pub fn add(&mut self, other: &Self) {
+        let alone = Self {
+            vouch: self.vouch.clone(),
+            ..Self::default()
+        };
+        let vouch = [self.vouch.as_slice(), other.vouch.as_slice()].concat();
+        if !self.vouch.is_empty() && *self == alone {
+            self.clone_from(other);
+        }
+        self.vouch = vouch;
     }
 }
 
@@ -245,6 +263,15 @@ impl Flows {
         let value = kind.normal(value);
         let mut known = self.named.vouched.iter().chain(&self.named.me);
         known.any(|known| kind.normal(known) == value)
+    }
+
+    /// The same, or one that it names for calls of this tool alone.
+    #[must_use]
+    pub fn names_for(&self, tool: &ToolName, kind: Kind, value: &str) -> bool {
+        let normal = kind.normal(value);
+        let said = self.about(tool).into_iter();
+        let mut vouched = said.flat_map(|said| &said.vouch);
+        self.names(kind, value) || vouched.any(|known| kind.normal(known) == normal)
     }
 
     /// How the notice begins of what passes though flows speak against it: in shadow, and of a tool that is released, if
@@ -345,5 +372,40 @@ mod tests {
         assert_eq!(all.records, first.records);
         assert_eq!(all.content, ["to"]);
         assert!(all.steering.is_empty(), "{all:?}");
+    }
+
+    /// A line that was pasted into one file takes nothing away of what another one says.
+    #[test]
+    fn of_two_files_values_add_up_and_the_first_holds_that_says_anything_else() {
+        let parse = |text: &str| -> ToolFlow { toml::from_str(text).unwrap() };
+        let added = |first: &str, then: &str| {
+            let mut all = parse(first);
+            all.add(&parse(then));
+            all
+        };
+        let (one, two) = ("vouch = ['a']", "vouch = ['b']");
+        assert_eq!(added(one, two), parse("vouch = ['a', 'b']"));
+        let (said, other) = ("naming = 'title'", "naming = 'name'\nvouch = ['b']");
+        assert_eq!(added(said, other), parse("naming = 'title'\nvouch = ['b']"));
+        let both = parse("naming = 'name'\nvouch = ['a', 'b']");
+        assert_eq!(added(one, other), both);
+        // To say nothing is to say that nothing holds.
+        assert!(added("", said).is_nothing());
+    }
+
+    #[test]
+    fn a_value_that_one_tool_is_given_is_none_for_another() {
+        let tool = |name: &str| ToolName::parse(name).unwrap();
+        let said = ToolFlow {
+            vouch: vec!["Ada@X.test".to_owned()],
+            ..ToolFlow::default()
+        };
+        let mut flows = Flows::default();
+        flows.tools.insert(tool("mail.send"), said);
+        let names = |flows: &Flows, of: &str| flows.names_for(&tool(of), Kind::Mail, "ada@x.test");
+        assert!(names(&flows, "mail.send"));
+        assert!(!names(&flows, "mail.drop") && !flows.names(Kind::Mail, "ada@x.test"));
+        flows.named.vouched.insert("ada@x.test".to_owned());
+        assert!(names(&flows, "mail.drop"));
     }
 }

@@ -81,15 +81,19 @@ fn weigh_judged(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), Den
     Ok(())
 }
 
-/// A denial, and the line that would vouch for the URL; nobody reads through one that is longer than any value that steers.
+/// A denial, and the line that would vouch for the URL in requests of its tool; nobody reads through one that is longer than
+/// any value that steers.
 fn unless_vouched(rule: &str, reason: String, (fetch, caller): (&Fetch, &Caller)) -> Denial {
     let url = fetch.url().as_str();
-    match url.len() <= STEERING_CHARS {
-        true => {
+    match &caller.origin {
+        Origin::Tool(tool) if url.len() <= STEERING_CHARS => {
             let flag = (caller.known.how.led == Led::ByModel).then(|| shell_word(url));
-            deny_unless(rule, reason, &[&advice::vouching(url, flag.as_deref())])
+            let line = advice::vouching(tool, url, flag.as_deref());
+            deny_unless(rule, reason, &[&line])
         }
-        false => deny(rule, reason),
+        Origin::Tool(_) | Origin::Client | Origin::Model | Origin::Script | Origin::Host => {
+            deny(rule, reason)
+        }
     }
 }
 
@@ -164,7 +168,13 @@ const ANY: &str = "";
 #[must_use]
 pub fn is_witnessed_url(url: &str, caller: &Caller, flows: &Flows) -> bool {
     let ledger = caller.known.ledger();
-    flows.names(Kind::Url, url)
+    let named = match &caller.origin {
+        Origin::Tool(tool) => flows.names_for(tool, Kind::Url, url),
+        Origin::Client | Origin::Model | Origin::Script | Origin::Host => {
+            flows.names(Kind::Url, url)
+        }
+    };
+    named
         || ledger.words().has(Kind::Url, url)
         || ledger.vouching((Kind::Url, url), ANY).is_some()
         || ledger.titled((Kind::Url, url), ANY).is_some()

@@ -34,8 +34,8 @@ type About = Option<Arc<Declared>>;
 pub struct Suggestion {
     /// What is said of tools; each with where it came from.
     tools: BTreeMap<ToolName, (ToolFlow, BTreeSet<String>)>,
-    /// Values that only a person can answer for, and where they were used.
-    vouch: BTreeMap<String, Used>,
+    /// Values that only a person can answer for, by the tool that was called with them, and where they were used.
+    vouch: BTreeMap<ToolName, BTreeMap<String, Used>>,
     /// Lines that would have ended questions, as these said, and which questions: only a person who knows what was asked
     /// takes one out of its comment.
     asked: BTreeMap<String, BTreeSet<String>>,
@@ -102,8 +102,9 @@ pub fn suggest(
     }
     suggestion.tools.retain(|_, (_, why)| !why.is_empty());
     // What is proposed for whoever vouches is not proposed again.
-    let vouched = suggestion.vouch.keys();
-    let vouched: Vec<String> = vouched.map(|value| vouching(value, None)).collect();
+    let vouched = suggestion.values(|_| true);
+    let vouched = vouched.map(|(tool, value)| vouching(tool, value, None));
+    let vouched: Vec<String> = vouched.collect();
     let is_new = |line: &String| !vouched.iter().any(|known| line.starts_with(known));
     suggestion.asked.retain(|line, _| is_new(line));
     suggestion
@@ -368,7 +369,8 @@ impl Suggestion {
         let blamed = flows.classes.blamed(&call.judged.label).join(", ");
         let wished = under(&blamed);
         let doubtful = tainted || !blamed.is_empty() || names_somebody(kind, &leaf.text);
-        let entry = self.vouch.entry(leaf.text.clone()).or_default();
+        let values = self.vouch.entry(call.tool.clone()).or_default();
+        let entry = values.entry(leaf.text.clone()).or_default();
         entry.doubtful |= doubtful;
         entry.why.insert(used + &stood + &wished);
     }
@@ -428,21 +430,21 @@ impl Suggestion {
         self.tools.iter().map(|(tool, (said, _))| (tool, said))
     }
 
-    /// Values that only a person can answer for, and that nobody untrusted had a hand in.
-    pub fn vouched(&self) -> impl Iterator<Item = &str> {
-        self.values(false)
+    /// Values that only a person can answer for, and that nobody untrusted had a hand in; each with its tool.
+    pub fn vouched(&self) -> impl Iterator<Item = (&ToolName, &str)> {
+        self.values(|used| !used.doubtful)
     }
 
     /// Values that only a person can answer for who knows them: no line is proposed that vouches for one.
-    pub fn doubtful(&self) -> impl Iterator<Item = &str> {
-        self.values(true)
+    pub fn doubtful(&self) -> impl Iterator<Item = (&ToolName, &str)> {
+        self.values(|used| used.doubtful)
     }
 
-    fn values(&self, doubtful: bool) -> impl Iterator<Item = &str> {
-        let values = self.vouch.iter();
-        values
-            .filter(move |(_, used)| used.doubtful == doubtful)
-            .map(|(value, _)| value.as_str())
+    fn values(&self, which: fn(&Used) -> bool) -> impl Iterator<Item = (&ToolName, &str)> {
+        self.vouch.iter().flat_map(move |(tool, values)| {
+            let values = values.iter().filter(move |(_, used)| which(used));
+            values.map(move |(value, _)| (tool, value.as_str()))
+        })
     }
 
     /// What nothing is proposed for, and why.
@@ -450,43 +452,28 @@ impl Suggestion {
         self.left.iter().map(String::as_str)
     }
 
-    /// Values, each behind a mark, and where it was used.
-    fn vouch_lines(&self, doubtful: bool, mark: &str) -> String {
-        let values = self.vouch.iter();
-        let values = values.filter(|(_, used)| used.doubtful == doubtful);
-        let line = |(value, used): (&String, &Used)| {
-            let why: Vec<&str> = used.why.iter().map(String::as_str).collect();
-            format!("{mark}{},  # {}\n", quoted(value), why.join("; "))
-        };
-        values.map(line).collect()
-    }
-
-    /// The values, as a list or as what is added to one that is there.
-    fn vouching(&self, is_there: bool) -> String {
-        if self.vouch.is_empty() {
-            return String::new();
+    /// All that is proposed for one tool, in its table: a file has each once.
+    fn lines_for(&self, tool: &ToolName, is_there: impl Fn(&str) -> bool) -> String {
+        let head = format!("[flow.tools.\"{tool}\"]");
+        let is_there = is_there(&head);
+        let (mut text, mut lines) = (String::new(), String::new());
+        if let Some((said, why)) = self.tools.get(tool) {
+            why.iter()
+                .for_each(|why| text.push_str(&format!("# {why}\n")));
+            lines = table(tool, said);
         }
-        if !is_there {
-            let (active, doubtful) = (
-                self.vouch_lines(false, "  "),
-                self.vouch_lines(true, "  # "),
-            );
-            return format!(
-                "[flow]\n# only you can answer for these\nvouch = [\n{active}{doubtful}]\n"
-            );
-        }
-        let (active, doubtful) = (
-            self.vouch_lines(false, "#   "),
-            self.vouch_lines(true, "#   "),
-        );
-        let mut text = "# in [flow], which is there already, add to `vouch`:\n".to_owned();
-        if !active.is_empty() {
-            text.push_str(&format!("# only you can answer for these\n{active}"));
-        }
-        if !doubtful.is_empty() {
-            text.push_str(&format!(
-                "# and for these only if you know them\n{doubtful}"
-            ));
+        let values = self.vouch.get(tool);
+        if is_there {
+            if !lines.is_empty() {
+                text.push_str(&beside(&head, &lines));
+            }
+            text.push_str(&values.map_or_else(String::new, |values| added(&head, values)));
+        } else if let Some(values) = values {
+            let head = format!("{head}\n");
+            let rest = lines.strip_prefix(&head).unwrap_or(&lines);
+            text.push_str(&format!("{head}{}{rest}", listed(values)));
+        } else {
+            text.push_str(&lines);
         }
         text
     }
@@ -526,16 +513,10 @@ impl Suggestion {
         if !self.is_empty() {
             text.push_str(HEAD);
         }
-        text.push_str(&self.vouching(is_there("[flow]")));
-        for (tool, (said, why)) in &self.tools {
+        let tools: BTreeSet<&ToolName> = self.tools.keys().chain(self.vouch.keys()).collect();
+        for tool in tools {
             text.push('\n');
-            why.iter()
-                .for_each(|why| text.push_str(&format!("# {why}\n")));
-            let (head, lines) = (format!("[flow.tools.\"{tool}\"]"), table(tool, said));
-            text.push_str(&match is_there(&head) {
-                true => beside(&head, &lines),
-                false => lines,
-            });
+            text.push_str(&self.lines_for(tool, &is_there));
         }
         text.push_str(&self.questions());
         if !self.is_empty() && !self.left.is_empty() {
@@ -550,6 +531,38 @@ impl Suggestion {
 
 /// What stands before the lines.
 const HEAD: &str = "# to be merged with what your file has: it has each table once\n";
+
+/// Values, each behind a mark, and where it was used.
+fn each(values: &BTreeMap<String, Used>, doubtful: bool, mark: &str) -> String {
+    let values = values.iter();
+    let values = values.filter(|(_, used)| used.doubtful == doubtful);
+    let line = |(value, used): (&String, &Used)| {
+        let why: Vec<&str> = used.why.iter().map(String::as_str).collect();
+        format!("{mark}{},  # {}\n", quoted(value), why.join("; "))
+    };
+    values.map(line).collect()
+}
+
+/// Values of one tool, as the list of a table that is not there yet.
+fn listed(values: &BTreeMap<String, Used>) -> String {
+    let (active, doubtful) = (each(values, false, "  "), each(values, true, "  # "));
+    format!("# only you can answer for these\nvouch = [\n{active}{doubtful}]\n")
+}
+
+/// The same, as what is added to a table that is there.
+fn added(head: &str, values: &BTreeMap<String, Used>) -> String {
+    let (active, doubtful) = (each(values, false, "#   "), each(values, true, "#   "));
+    let mut text = format!("# in {head}, which is there already, add to `vouch`:\n");
+    if !active.is_empty() {
+        text.push_str(&format!("# only you can answer for these\n{active}"));
+    }
+    if !doubtful.is_empty() {
+        text.push_str(&format!(
+            "# and for these only if you know them\n{doubtful}"
+        ));
+    }
+    text
+}
 
 /// Lines for a table that is there, each in a comment.
 fn beside(head: &str, lines: &str) -> String {

@@ -524,7 +524,7 @@ mod tests {
     use crate::gate::unfit;
     use crate::words::error::Error;
     use crate::words::event::Spent;
-    use crate::words::id::{Place, RunId};
+    use crate::words::id::{Place, RunId, ToolName};
     use crate::words::label::Label;
     use crate::words::message::Usage;
 
@@ -685,10 +685,10 @@ mod tests {
         let denial = Denial {
             rule: "flow_witness".to_owned(),
             reason: "nobody has named it".to_owned(),
-            allow: vec!["[flow]\nvouch = [\"m1\"]".to_owned()],
+            allow: vec!["[flow.tools.\"a.b\"]\nvouch = [\"m1\"]".to_owned()],
         };
         let other = Denial {
-            allow: vec!["[flow]\nvouch = [\"m2\"]".to_owned()],
+            allow: vec!["[flow.tools.\"a.b\"]\nvouch = [\"m2\"]".to_owned()],
             ..denial.clone()
         };
         // Whoever is refused the same four times is told once, and two values stand in one table.
@@ -705,12 +705,13 @@ mod tests {
         };
         let head = "  to allow it, write in `lazaret.toml`:\n    ";
         let new = line(&policy);
-        let lines = format!("{head}[flow]\n    vouch = [\"m1\", \"m2\"]");
+        let lines = format!("{head}[flow.tools.\"a.b\"]\n    vouch = [\"m1\", \"m2\"]");
         assert!(new.contains(&lines), "{new}");
-        policy.flows.written.itself = true;
+        let tool = ToolName::parse("a.b").unwrap();
+        policy.flows.tools.entry(tool).or_default();
         let beside = line(&policy);
         let lines = format!(
-            "{head}in [flow], which is there already, add or change:\n    vouch = [\"m1\", \"m2\"]"
+            "{head}in [flow.tools.\"a.b\"], which is there already, add or change:\n    vouch = [\"m1\", \"m2\"]"
         );
         assert!(beside.contains(&lines), "{beside}");
     }

@@ -1,5 +1,5 @@
-//! `[flow]` as it is written, and how several files' tables add up: modes only tighten, lists add, and where two
-//! files speak of one tool or source, the first one holds.
+//! `[flow]` as it is written, and how several files' tables add up: modes only tighten, lists add, values that are vouched
+//! for too, and where else two files speak of one tool or source, the first one holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,10 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
                 .hint("write `[flow.tools.\"plugin.tool\"]`; there are no wildcards here")
         })?;
         check_tool(tool, said)?;
-        flows.tools.entry(name).or_insert_with(|| said.clone());
+        let known = flows.tools.entry(name);
+        known
+            .and_modify(|known| known.add(said))
+            .or_insert_with(|| said.clone());
     }
     Ok(())
 }
@@ -265,10 +268,10 @@ mod tests {
     fn of_two_files_lists_add_and_of_one_thing_the_first_line_holds() {
         let own = "hold = 'large'\nme = ['a@x.test']\nvouch = ['A']\ntrust = ['mail']\nrelease = ['log.*']\n\
              classes.'web:https://a.test' = { integrity = 'untrusted', secrecy = 'private' }\n\
-             tools.'mail.send'.accepts = 'private'";
+             tools.'mail.send' = { accepts = 'private', vouch = ['C'] }\ntools.'cal.add'.vouch = ['D']";
         let theirs = "hold = 'never'\nme = ['b@x.test']\nvouch = ['B']\ntrust = ['cal']\nrelease = ['cal.add']\n\
              classes.'web:https://a.test' = { integrity = 'trusted', secrecy = 'public' }\n\
-             tools.'mail.send'.accepts = 'public'\ntools.'cal.add'.naming = 'title'";
+             tools.'mail.send' = { naming = 'title', vouch = ['E'] }\ntools.'cal.add'.naming = 'title'";
         let both = together(&[own, theirs]).unwrap();
         assert_eq!(both.hold, Holding::Large);
         assert_eq!(both.named.me, ["a@x.test".into(), "b@x.test".into()].into());
@@ -280,8 +283,15 @@ mod tests {
         let first = (Integrity::Untrusted, Secrecy::Private);
         assert_eq!((class.integrity, class.secrecy), first);
         let said = |name: &str| &both.tools[&ToolName::parse(name).unwrap()];
-        assert_eq!(said("mail.send").accepts, Secrecy::Private);
-        assert_eq!(said("cal.add").naming, "title");
+        let sends = said("mail.send");
+        assert_eq!((sends.accepts, &*sends.naming), (Secrecy::Private, ""));
+        assert_eq!(sends.vouch, ["C", "E"]);
+        // Who only vouches for a value has said nothing else of the tool.
+        let adds = said("cal.add");
+        assert_eq!(
+            (&*adds.naming, &*adds.vouch),
+            ("title", &["D".to_owned()][..])
+        );
         // `auto` leaves it to the next one.
         let auto = together(&["hold = 'auto'", "hold = 'never'"]).unwrap();
         assert_eq!(auto.hold, Holding::Never);

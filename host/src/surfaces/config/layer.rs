@@ -80,7 +80,7 @@ const NAMED: [&[&str]; 6] = [
 ];
 
 /// Lists that add up.
-const ADDING: [&[&str]; 14] = [
+const ADDING: [&[&str]; 15] = [
     &["block"],
     &["ask"],
     &["confirmed"],
@@ -92,6 +92,7 @@ const ADDING: [&[&str]; 14] = [
     &["flow", "release"],
     &["flow", "guards"],
     &["flow", "trust"],
+    &["flow", "tools", "*", "vouch"],
     &["grants", "*", "fetch"],
     &["grants", "*", "calls"],
     &["grants", "*", "secrets"],
@@ -117,6 +118,20 @@ pub(super) fn is(keys: &[String], form: &[&str]) -> bool {
             .iter()
             .zip(form)
             .all(|(key, form)| *form == "*" || key == form)
+}
+
+/// Whether what several places say at these keys adds up.
+pub(super) fn adds_up(keys: &[String]) -> bool {
+    ADDING.iter().any(|form| is(keys, form))
+}
+
+/// Whether a table defines the thing with these keys: what adds up is only added to what another place says of it.
+fn is_definition(keys: &[String], table: &Table) -> bool {
+    table.is_empty() || table.keys().any(|key| !adds_up(&below(keys, key)))
+}
+
+fn below(keys: &[String], key: &str) -> Keys {
+    [keys, &[key.to_owned()]].concat()
 }
 
 /// The table and the name of the thing that these keys speak of, if it is one that has a name.
@@ -314,7 +329,7 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Lays a file over what is there. What it says of a thing with a name is all that is said of it.
+    /// Lays a file over what is there. What it says of a thing with a name is all that is said of it, beside what adds up.
     pub(super) fn lay_file(&mut self, layer: &Layer) {
         for form in NAMED {
             let mut table = Some(&layer.table);
@@ -323,9 +338,9 @@ impl Merged {
                     .and_then(|table| table.get(*name))
                     .and_then(Value::as_table);
             }
-            for name in table.into_iter().flat_map(Table::keys) {
+            for (name, thing) in table.into_iter().flatten() {
                 let keys: Keys = form.iter().map(|name| (*name).to_owned()).collect();
-                self.forget(&[keys, vec![name.clone()]].concat());
+                self.define(&below(&keys, name), thing);
             }
         }
         self.lay(layer);
@@ -354,9 +369,7 @@ impl Merged {
                 {
                     self.lay_table(below, above, keys, layer);
                 }
-                (Some(Value::Array(below)), Value::Array(above))
-                    if ADDING.iter().any(|form| is(keys, form)) =>
-                {
+                (Some(Value::Array(below)), Value::Array(above)) if adds_up(keys) => {
                     below.extend(above.iter().cloned());
                     let origins = self.origins.entry(keys.clone()).or_default();
                     origins.push(layer.origin(keys));
@@ -384,6 +397,20 @@ impl Merged {
             return;
         }
         self.origins.insert(keys.clone(), vec![layer.origin(keys)]);
+    }
+
+    /// Forgets what is said of a thing that is defined anew.
+    fn define(&mut self, keys: &[String], thing: &Value) {
+        let table = thing.as_table();
+        if table.is_some_and(|table| !is_definition(keys, table)) {
+            return;
+        }
+        let known = self.value(keys).and_then(Value::as_table);
+        let known = known.into_iter().flat_map(Table::keys);
+        let known: Vec<Keys> = known.map(|key| below(keys, key)).collect();
+        for keys in known.iter().filter(|keys| !adds_up(keys)) {
+            self.forget(keys);
+        }
     }
 
     fn forget(&mut self, keys: &[String]) {
@@ -420,6 +447,14 @@ impl Merged {
             table = value.and_then(Value::as_table);
         }
         value.is_some()
+    }
+
+    /// Whether the thing with these keys is defined here, and not only added to.
+    pub(super) fn defines(&self, keys: &[String]) -> bool {
+        match self.value(keys).and_then(Value::as_table) {
+            Some(table) => is_definition(keys, table),
+            None => self.has(keys),
+        }
     }
 
     #[cfg(test)]

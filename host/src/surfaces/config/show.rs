@@ -14,7 +14,7 @@ use super::context::ContextTable;
 use super::file::{
     AbortTable, CacheTable, ConfigFile, HealthTable, InboundTable, LimitTable, SearchTable,
 };
-use super::layer::{Keys, Merged, Origin, Place, is, named};
+use super::layer::{Keys, Merged, Origin, Place, adds_up, is, named};
 use super::mcp_server::McpServerTable;
 use super::names::{self, NamesTable};
 use super::pace::PaceTable;
@@ -117,7 +117,7 @@ fn all_said(config: &Config) -> impl Iterator<Item = (&Merged, &Keys, &[Origin])
 fn is_hidden(config: &Config, layer: &Merged, keys: &[String]) -> bool {
     let own = &config.stack.own;
     let is_theirs = std::ptr::eq(layer, &config.stack.workspace);
-    let shadowed = named(keys).is_some_and(|name| own.has(name));
+    let shadowed = !adds_up(keys) && named(keys).is_some_and(|name| own.defines(name));
     let first = ["profile", "version", "tiers", "scripts"];
     let second = keys
         .first()

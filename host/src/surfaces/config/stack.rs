@@ -206,7 +206,7 @@ impl Sources {
             let name = named(&keys);
             // A key of a thing is a key of that thing, wherever it is defined.
             let elsewhere =
-                name.is_some_and(|name| !stack.own.has(name) && stack.workspace.has(name));
+                name.is_some_and(|name| !stack.own.defines(name) && stack.workspace.defines(name));
             let into = if elsewhere {
                 &mut stack.workspace
             } else {
@@ -323,6 +323,20 @@ mod tests {
         let user = "block = [\"b.*\"]\n[grants.\"x.*\"]\nfetch = [\"http://b/\"]\n";
         let expected = "block = [\"a.*\", \"b.*\"]\n[grants.\"x.*\"]\nfetch = [\"http://a/\", \"http://b/\"]\n";
         check(&sources(system, user, "", &["block=[]"]), expected, "");
+        // So do values that are vouched for in calls of one tool, and they take nothing else of it away.
+        let of = |said: &str| format!("[flow.tools.\"x.y\"]\n{said}\n");
+        let given = sources(
+            &of("naming = \"a\"\nvouch = [\"1\"]"),
+            &of("vouch = [\"2\"]"),
+            &of("vouch = [\"4\"]"),
+            &["flow.tools.\"x.y\".vouch=[\"3\"]"],
+        );
+        let vouched = "vouch = [\"1\", \"2\", \"3\"]";
+        let own = of(&format!("naming = \"a\"\n{vouched}"));
+        check(&given, &own, &of("vouch = [\"4\"]"));
+        let (first, then) = (of("reply = \"a\"\nvouch = [\"1\"]"), of("naming = \"b\""));
+        let both = of("naming = \"b\"\nvouch = [\"1\"]");
+        check(&sources(&first, &then, "", &[]), &both, "");
         // A list that says what something has is said anew.
         let tools = |tools: &str| format!("[agents.a]\ntools = [{tools:?}]\n");
         let given = sources("", &tools("x.*"), "", &["agents.a.tools=[\"y.*\"]"]);

@@ -230,6 +230,25 @@ fn that_a_value_stands_in_a_list_confirms_nothing() {
     assert!(!judged(&call, &caller, &policy).1);
 }
 
+/// A value that one tool is given is not enough for what cannot be undone; one that policy names for all tools is.
+#[test]
+fn that_policy_names_a_value_for_one_tool_confirms_nothing() {
+    let call = call("destructive", Value::Null);
+    let said = ToolFlow {
+        steering: BTreeMap::from([("path".to_owned(), Kind::File)]),
+        vouch: vec!["old.txt".to_owned()],
+        ..ToolFlow::default()
+    };
+    let mut policy = policy();
+    policy.flows.tools.insert(call.tool.clone(), said);
+    let caller = caller(Origin::Model, Surface::Cli);
+    let weighing = flow::weigh(&call, &caller, &policy).unwrap();
+    assert_eq!(weighing.weighed[0].witness, "named by policy for this tool");
+    assert_eq!(judged(&call, &caller, &policy), (asked_by(&call), true));
+    policy.flows.named.vouched.insert("old.txt".to_owned());
+    assert!(!judged(&call, &caller, &policy).1);
+}
+
 #[test]
 fn no_flag_answers_what_needs_approval() {
     let mut call = call("destructive", Value::Null);

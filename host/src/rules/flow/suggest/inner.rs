@@ -67,7 +67,7 @@ fn line_of(judged: &Judged, tool: &ToolName) -> Result<String, &'static str> {
                 false if url.len() > STEERING_CHARS => {
                     Err("nobody reads an address as long as that")
                 }
-                false => Ok(vouching(url, None)),
+                false => Ok(vouching(tool, url, None)),
             }
         }
         Some(_) | None => Err(NONE),

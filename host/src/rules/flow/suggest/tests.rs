@@ -159,9 +159,10 @@ fn a_value_that_stood_nowhere_is_for_a_person() {
     let args = json!({"to": ["eve@z.test"], "tag": "x"});
     let suggestion = proposed(run(&["user"], SENDS, args, &["to/0", "tag"]));
     // Whoever is written to, a person looks at first.
-    assert_eq!(suggestion.vouched().collect::<Vec<_>>(), ["x"]);
-    let doubtful: Vec<&str> = suggestion.doubtful().collect();
-    assert_eq!(doubtful, ["eve@z.test"]);
+    let sends = &name(SENDS);
+    assert_eq!(suggestion.vouched().collect::<Vec<_>>(), [(sends, "x")]);
+    let doubtful: Vec<_> = suggestion.doubtful().collect();
+    assert_eq!(doubtful, [(sends, "eve@z.test")]);
     let text = suggestion.to_toml(|_| false);
     assert!(text.contains("\n  \"x\",  # record 2: `tag`"), "{text}");
     assert!(
@@ -184,7 +185,7 @@ fn what_was_wished_under_an_influence_is_only_a_comment_wherever_it_stood() {
         let suggestion = proposed(run(label, SENDS, json!({"tag": value}), &["tag"]));
         let text = suggestion.to_toml(|_| false);
         let table: toml::Table = toml::from_str(&text).unwrap();
-        let active = table["flow"]["vouch"].as_array().unwrap();
+        let active = table["flow"]["tools"][SENDS]["vouch"].as_array().unwrap();
         assert_eq!(!active.is_empty(), is_active, "{label:?} {value}: {text}");
         assert_eq!(suggestion.vouched().count() == 1, is_active);
         assert_eq!(suggestion.doubtful().count() == 1, !is_active);
@@ -355,20 +356,19 @@ fn a_table_that_is_there_is_not_proposed_again() {
     );
     for part in [
         "# to be merged with what your file has",
-        "# in [flow], which is there already, add to `vouch`:\n",
+        "# in [flow.tools.\"mail.send\"], which is there already, add to `vouch`:\n",
         "#   \"x\",  # record 2",
         "# in [flow.tools.\"mail.send\"], which is there already, write this in its place:\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    // One that is not there has the values in it, and is none for another tool.
     let text = suggestion.to_toml(|head| head == "[flow]");
     let table: toml::Table = toml::from_str(&text).unwrap();
-    assert!(
-        table["flow"]["tools"]
-            .as_table()
-            .unwrap()
-            .contains_key(SENDS)
-    );
+    let tools = &table["flow"]["tools"];
+    assert_eq!(tools[SENDS]["vouch"][0].as_str(), Some("x"), "{text}");
+    assert_eq!(tools[SENDS]["steering"]["tag"].as_str(), Some("value"));
+    assert_eq!(tools.as_table().unwrap().len(), 1, "{text}");
     assert!(table["flow"].get("vouch").is_none(), "{text}");
 }
 
@@ -394,7 +394,7 @@ fn denied(rule: &str, allow: &[&str]) -> Value {
 }
 
 const GET: &str = "GET https://a.test/x";
-const VOUCH: &str = "[flow]\nvouch = [\"https://a.test/x\"]";
+const VOUCH: &str = "[flow.tools.\"web.get_page\"]\nvouch = [\"https://a.test/x\"]";
 
 /// The line of a guest's wish stands in a comment, with who is blamed; what has none says why.
 #[track_caller]

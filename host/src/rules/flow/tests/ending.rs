@@ -12,14 +12,117 @@ fn ends(scene: &Scene, tool: &str, args: Value) -> Vec<String> {
     }
 }
 
+impl Scene {
+    /// The same, once what was offered of flows has been pasted.
+    fn pasted(mut self, lines: &[String]) -> Self {
+        for line in lines {
+            let table: toml::Table = toml::from_str(line).unwrap();
+            let Some(flow) = table.get("flow") else {
+                continue;
+            };
+            let tools: BTreeMap<String, ToolFlow> = flow["tools"].clone().try_into().unwrap();
+            for (tool, said) in tools {
+                let known = self.policy.flows.tools.entry(name(&tool)).or_default();
+                known.add(&said);
+            }
+        }
+        self
+    }
+}
+
+const HERE: &str = "named by policy for this tool";
+
+/// Who has the model write into a list has not been told that it may go, nor what else may be done with it.
+#[test]
+fn the_line_for_a_file_that_is_written_lets_nothing_else_be_done_with_it() {
+    let path = "docs/list.md";
+    let (file, write) = (json!({"path": path}), json!({"path": path, "content": "x"}));
+    let lines = ends(&scene(&[], MAIL), "files.write", write.clone());
+    let line = "[flow.tools.\"files.write\"]\nvouch = [\"docs/list.md\"]\n# or, for one run: --vouch docs/list.md";
+    assert_eq!(lines[0], line);
+    scene(&[], MAIL)
+        .pasted(&lines)
+        .check("files.write", write, Allow(&[("path", HERE)]))
+        .check("files.remove", file.clone(), Ask(&["cannot be undone"]))
+        .check(
+            "files.move",
+            json!({"source": path, "target": path}),
+            Ask(&["`source`", "`target`"]),
+        )
+        .check("other.act", json!({"flag": path}), Ask(&["`flag`"]));
+    // Also where it is said of the tool that takes it away.
+    let removes = "[flow.tools.\"files.remove\"]\nvouch = [\"docs/list.md\"]".to_owned();
+    scene(&[], MAIL)
+        .pasted(std::slice::from_ref(&removes))
+        .check("files.remove", file.clone(), Ask(&["cannot be undone"]));
+    // Where nobody untrusted had influence, it is as good as a record that vouches.
+    scene(&[], CLEAN)
+        .check("files.remove", file.clone(), Ask(&["`path`"]))
+        .pasted(&[removes])
+        .check("files.remove", file.clone(), Allow(&[("path", HERE)]));
+    // What policy names for all tools is enough.
+    let named = POLICY.replace("vouch = [", "vouch = [\"docs/list.md\", ");
+    scene_of(&named, &[], MAIL).check("files.remove", file, Allow(&[("path", "by policy")]));
+}
+
+/// A letter has the model call something by an address: so nobody is written to, and nothing private goes there.
+#[test]
+fn the_line_for_a_name_lets_nobody_be_written_to() {
+    let eve = "eve@evil.test";
+    let (made, sent) = (json!({"title": eve, "text": "x"}), json!({"to": eve}));
+    let lines = ends(&scene(&[], MAIL), "cal.add", made.clone());
+    scene(&[], MAIL)
+        .pasted(&lines)
+        .check("cal.add", made.clone(), Allow(&[]))
+        .check(
+            "mail.send",
+            sent.clone(),
+            Ask(&["is the mail `eve@evil.test`"]),
+        )
+        .check(
+            "mail.delete",
+            json!({"to": eve}),
+            Ask(&["is the value `eve@evil.test`"]),
+        );
+    scene(&[], WEB)
+        .pasted(&lines)
+        .check("site.post", made, Ask(&["`title`"]));
+    // Who has let it be written to has said to whom, and for that tool alone.
+    let lines = ends(&scene(&[], MAIL), "mail.send", sent.clone());
+    scene(&[], MAIL)
+        .pasted(&lines)
+        .check("mail.send", sent, Allow(&[("to", HERE)]))
+        .check("site.comment", json!({"to": eve}), Ask(&["`to`"]))
+        .check("mail.send", json!({"to": "bob@x.com"}), Ask(&["`to`"]));
+}
+
+/// By its name alone nothing goes that cannot be undone, unless policy names it for all tools.
+#[test]
+fn a_name_that_one_tool_is_given_takes_nothing_away() {
+    let clears =
+        format!("{POLICY}[tools.\"cal.clear\"]\ncontent = [\"text\"]\nnaming = \"title\"\n");
+    let here = format!("{clears}vouch = [\"evil\"]\n");
+    let all = clears.replace("vouch = [", "vouch = [\"evil\", ");
+    for (policy, expected) in [
+        (clears, Ask(&["`title`"])),
+        (here, Ask(&["`title`"])),
+        (all, Allow(&[])),
+    ] {
+        scene_of(&policy, &[], WEB).check("cal.clear", json!({"title": "evil"}), expected);
+    }
+}
+
 #[test]
 fn the_line_that_is_offered_for_a_name_ends_its_question_and_so_does_the_flag() {
     let made = json!({"title": "evil", "text": "x"});
-    let line = "[flow]\nvouch = [\"evil\"]\n# or, for one run: --vouch evil";
-    assert_eq!(ends(&scene(&[], WEB), "cal.add", made.clone()), [line]);
+    let line = "[flow.tools.\"cal.add\"]\nvouch = [\"evil\"]\n# or, for one run: --vouch evil";
+    let lines = ends(&scene(&[], WEB), "cal.add", made.clone());
+    assert_eq!(lines, [line]);
     scene(&["\"evil\""], WEB).check("cal.add", made.clone(), Allow(&[]));
     let vouched = POLICY.replace("vouch = [", "vouch = [\"evil\", ");
-    scene_of(&vouched, &[], WEB)
+    scene_of(&vouched, &[], WEB).check("cal.add", made.clone(), Allow(&[]));
+    scene(&[], WEB)
+        .pasted(&lines)
         .check("cal.add", made.clone(), Allow(&[]))
         // Somebody has named it, and nothing that begins so.
         .check("cal.add", json!({"title": "evil plan"}), Ask(&["`title`"]))
@@ -69,9 +172,9 @@ fn for_a_tool_that_nobody_has_described_a_form_is_offered() {
     let said =
         "[tools.\"other.act\"]\nsteering = { to = \"mail\" }\ncontent = [\"flag\", \"text\"]";
     let (lines, open) = judged(&scene_of(&format!("{POLICY}{said}"), &[], WEB));
-    let vouch =
-        "[flow]\nvouch = [\"billing@evil.test\"]\n# or, for one run: --vouch billing@evil.test";
-    assert_eq!((lines, open), (vec![vouch.to_owned()], 1));
+    let vouch = "vouch = [\"billing@evil.test\"]\n# or, for one run: --vouch billing@evil.test";
+    let vouch = format!("[flow.tools.\"other.act\"]\n{vouch}");
+    assert_eq!((lines, open), (vec![vouch], 1));
     // Half of it said, the rest stands beside what is said.
     let said = "[tools.\"other.act\"]\ncontent = [\"flag\"]";
     let (lines, _) = judged(&scene_of(&format!("{POLICY}{said}"), &[], WEB));
@@ -115,7 +218,7 @@ fn for_an_id_the_list_is_named_that_could_vouch_for_it() {
     let lines = ends(&seen(&silent), "mail.send", sent("m1"));
     let other = "# or, where each id that `mail.list` lists may be meant, of strangers' records too: \
                  [flow.tools.\"mail.list\".records] vouches = { id = \"id\" }";
-    let vouch = "[flow]\nvouch = [\"m1\"]\n# or, for one run: --vouch m1";
+    let vouch = "[flow.tools.\"mail.send\"]\nvouch = [\"m1\"]\n# or, for one run: --vouch m1";
     assert_eq!(lines, [format!("{vouch}\n{other}")]);
     let witnesses = [("to", "typed"), ("answers", "`mail.list`")];
     let listed = POLICY.replace(vouches, &format!("id = \"id\"\n{vouches}"));

@@ -348,9 +348,11 @@ fn a_url_that_nobody_has_named_is_denied_with_the_line_that_vouches_for_it() {
         fetch.judge(&caller, &scene.policy).err()
     };
     let line = format!(
-        "[flow]\nvouch = [\"{url}\"]\n# or, for one run: --vouch 'https://a.test/page?q=1'"
+        "[flow.tools.\"other.look\"]\nvouch = [\"{url}\"]\n# or, for one run: --vouch 'https://a.test/page?q=1'"
     );
     let vouched = policy.replace("vouch = [", &format!("vouch = [\"{url}\", "));
+    let of = |tool: &str| format!("{policy}[tools.\"{tool}\"]\nvouch = [\"{url}\"]\n");
+    let (here, elsewhere) = (of("other.look"), of("other.act"));
     for (method, rule) in [("GET", "flow_browse"), ("POST", "flow_only_looks")] {
         let denied = denial(&policy, method, url).unwrap();
         assert_eq!(
@@ -358,6 +360,8 @@ fn a_url_that_nobody_has_named_is_denied_with_the_line_that_vouches_for_it() {
             (rule, vec![line.clone()])
         );
         assert_eq!(denial(&vouched, method, url), None);
+        assert_eq!(denial(&here, method, url), None);
+        assert!(denial(&elsewhere, method, url).is_some());
         // One that is as long as a text is offered to nobody.
         let long = format!("{url}{}", "a".repeat(STEERING_CHARS));
         assert!(denial(&policy, method, &long).unwrap().allow.is_empty());

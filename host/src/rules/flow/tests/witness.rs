@@ -51,7 +51,7 @@ fn a_question_names_argument_value_source_and_rule() {
     );
     assert_eq!(
         open[0].line,
-        "[flow]\nvouch = [\"eve@evil.test\"]\n# or, for one run: --vouch eve@evil.test"
+        "[flow.tools.\"mail.send\"]\nvouch = [\"eve@evil.test\"]\n# or, for one run: --vouch eve@evil.test"
     );
 }
 

@@ -261,4 +261,7 @@ fn arguments(said: &ToolFlow) {
         print::line(format!("  {} {}", faint("content"), foreign(path)));
     }
     print::line(format!("  {} everything else", faint("steers ")));
+    for value in &said.vouch {
+        print::line(format!("  {} {}", faint("vouched"), foreign(value)));
+    }
 }

@@ -9,6 +9,7 @@ use super::recorded;
 use crate::surfaces::paint::foreign;
 use crate::words::error::Result;
 use crate::words::event::Record;
+use crate::words::id::ToolName;
 
 /// Propose lines for `[flow]`, from runs that were watched or asked.
 #[derive(Debug, clap::Args)]
@@ -41,17 +42,17 @@ impl Suggest {
             let tools: Map<String, Value> = tools
                 .map(|(tool, said)| (tool.to_string(), json!(said)))
                 .collect();
-            let vouch: Vec<&str> = suggestion.vouched().collect();
+            let vouch: Vec<Value> = suggestion.vouched().map(told).collect();
             let left: Vec<&str> = suggestion.left().collect();
-            let doubtful: Vec<&str> = suggestion.doubtful().collect();
+            let doubtful: Vec<Value> = suggestion.doubtful().map(told).collect();
             let asked: Vec<Value> = suggestion.asked().map(as_json).collect();
             let denied: Vec<Value> = suggestion.denied().map(as_json).collect();
             let workspaces: Vec<&str> = suggestion.workspaces().collect();
-            let told = json!({
+            let all = json!({
                 "tools": tools, "vouch": vouch, "doubtful": doubtful, "asked": asked,
                 "denied": denied, "workspaces": workspaces, "left": left,
             });
-            print::value(&told, true);
+            print::value(&all, true);
             return Ok(0);
         }
         let lines = suggestion.to_toml(|head| host.policy().has_table(head));
@@ -71,4 +72,9 @@ impl Suggest {
 /// A line, and what it is about.
 fn as_json((line, why): (&str, &BTreeSet<String>)) -> Value {
     json!({"line": line, "why": why})
+}
+
+/// A value that would steer calls of a tool.
+fn told((tool, value): (&ToolName, &str)) -> Value {
+    json!({"tool": tool.as_str(), "value": value})
 }

@@ -1,7 +1,7 @@
 //! Lines that are about something, and still do nothing: of tools that nobody may call, of mounts that no tool reaches, or
 //! said twice.
 
-use super::Look;
+use super::{Look, vouched};
 use crate::rules::flow::lines::{Browse, Mode};
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::manifest::EffectClass;
@@ -93,17 +93,23 @@ impl Look<'_> {
                 }
             }
         }
-        for (key, values) in [("vouch", &file.flow.vouch), ("me", &file.flow.me)] {
-            for (place, value) in values.iter().enumerate() {
-                if value.trim().is_empty() {
-                    let what = format!("[flow] `{key}` has an empty value, which is nobody's");
-                    self.say("[flow]", what, "leave it out");
-                    continue;
-                }
-                if values.iter().take(place).any(|before| before == value) {
-                    let what = format!("[flow] `{key}` has `{}` twice", shown(value));
-                    self.say("[flow]", what, "leave one out");
-                }
+        for (table, values) in vouched::lists(file) {
+            self.values(&table, "vouch", values);
+        }
+        self.values("[flow]", "me", &file.flow.me);
+    }
+
+    /// Values of a list that are nobody's, or stand in it twice.
+    fn values(&mut self, table: &str, key: &str, values: &[String]) {
+        for (place, value) in values.iter().enumerate() {
+            if value.trim().is_empty() {
+                let what = format!("{table} `{key}` has an empty value, which is nobody's");
+                self.say(table, what, "leave it out");
+                continue;
+            }
+            if values.iter().take(place).any(|before| before == value) {
+                let what = format!("{table} `{key}` has `{}` twice", shown(value));
+                self.say(table, what, "leave one out");
             }
         }
     }

@@ -17,6 +17,7 @@ impl Look<'_> {
             ("naming", !said.naming.is_empty()),
             ("new", !said.new.is_empty()),
             ("reply", !said.reply.is_empty()),
+            ("vouch", !said.vouch.is_empty() && !sends),
             ("accepts", said.accepts != Secrecy::Public && !sends),
         ];
         for (key, _) in keys.into_iter().filter(|(_, is_said)| *is_said) {

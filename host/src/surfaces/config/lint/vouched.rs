@@ -2,13 +2,27 @@
 
 use super::Look;
 use crate::rules::advice::vouches_for_nothing;
+use crate::surfaces::config::file::ConfigFile;
+use crate::words::id::shown;
 
 impl Look<'_> {
     pub(super) fn vouched(&mut self) {
-        let file = self.file;
-        let nothing = file.flow.vouch.iter();
-        for (what, fix) in nothing.filter_map(|value| vouches_for_nothing(value)) {
-            self.say("[flow]", format!("[flow] `vouch`: {what}"), &fix);
+        for (table, values) in lists(self.file) {
+            let nothing = values.iter();
+            for (what, fix) in nothing.filter_map(|value| vouches_for_nothing(value)) {
+                self.say(&table, format!("{table} `vouch`: {what}"), &fix);
+            }
         }
     }
+}
+
+/// The values that a file vouches for, for all tools and for single ones, each list with its table.
+pub(super) fn lists(file: &ConfigFile) -> Vec<(String, &[String])> {
+    let mut lists = vec![("[flow]".to_owned(), file.flow.vouch.as_slice())];
+    let tools = file.flow.tools.iter();
+    lists.extend(tools.map(|(tool, said)| {
+        let table = format!("[flow.tools.\"{}\"]", shown(tool));
+        (table, said.vouch.as_slice())
+    }));
+    lists
 }
