@@ -15,6 +15,7 @@ use super::resolve;
 use super::serve::{self, ServeRules};
 use super::show::written;
 use crate::edges::files::is_missing;
+use crate::rules::flow::shell_word;
 use crate::rules::policy::BUILT_IN;
 use crate::runs::host::{Places, Setup};
 use crate::words::error::{Code, Error, Result};
@@ -87,10 +88,11 @@ impl Sources {
         let missing = setup.mounts.iter().filter(|(_, path)| is_missing(path));
         let said = missing.map(|(name, path)| {
             let table = written(&["mounts".to_owned(), name.to_string()]);
-            let path = path.display();
+            let path = path.display().to_string();
             let what = format!("[{table}]: `path` leads nowhere: there is no folder `{path}`");
             let error = Error::new(Code::NotFound, what);
-            let error = error.hint(format!("mkdir -p {path}, or correct `path`"));
+            let make = format!("mkdir -p {}", shell_word(&path));
+            let error = error.hint(format!("{make}, or correct `path`"));
             located(&self.files(), &error).unwrap_or(error)
         });
         said.collect()
