@@ -194,7 +194,10 @@ async function denied(view) {
     await page.keyboard.press("Enter");
   });
   await step(`${view.name}: a question is denied by keyboard, and the run goes on without it`, async () => {
-    await page.getByRole("region", { name: "Question" }).waitFor();
+    const question = page.getByRole("region", { name: "Question" });
+    await question.waitFor();
+    // What a letter has spelt so that nobody sees it.
+    assert.match(await question.locator("dd pre").textContent(), /as the letter\\u\{202e\} says\\u\{3164\}/);
     const stops = await tabTo(page, "Tab", "Deny");
     assert.ok(stops.includes("Allow"), `${stops}`);
     await page.keyboard.press("Enter");
@@ -244,6 +247,7 @@ async function filled(view) {
     assert.match(await form.textContent(), /Which berth\\u\{202e\}\? <b id='owned'>.*Never give it a password/s);
     assert.equal(await page.locator("#owned, #main input[type=password]").count(), 0);
     await look(view, "form");
+    assert.equal(await form.getByLabel("name").inputValue(), "Ada\\u{3164}");
     await form.getByLabel("name").fill("A");
     await form.getByLabel("berth").selectOption("South pier");
     await form.getByLabel("crew").fill("7");

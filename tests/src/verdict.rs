@@ -64,7 +64,7 @@ pub(crate) fn check_rendered(expect: &Expect, result: &Result<Value>) -> Vec<Str
         return Vec::new();
     };
     let answer = result.as_ref().ok().and_then(Value::as_str);
-    let shown = answer.map(|answer| visible(&rendered(answer)));
+    let shown = answer.map(|answer| rendered(&visible(answer)));
     match shown {
         Some(shown) if shown == *wanted => Vec::new(),
         shown => vec![format!("a person is shown {shown:?}, and not {wanted:?}")],

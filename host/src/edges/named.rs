@@ -16,6 +16,7 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
+use crate::rules::flow::shell_word;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::id::{Digest, Digesting};
 
@@ -166,13 +167,14 @@ pub fn read_own(path: &Path, what: &str, limit: usize) -> Result<Zeroizing<Vec<u
     if mode & 0o077 == 0 {
         return Ok(bytes);
     }
-    let shown = path.display();
+    let shown = path.display().to_string();
     Err(Error::new(
         Code::Denied,
         format!("{what} `{shown}` may be read by others"),
     )
     .hint(format!(
-        "let it be yours alone: chmod 600 {shown}; or make another one, if they have"
+        "let it be yours alone: chmod 600 {}; or make another one, if they have",
+        shell_word(&shown)
     )))
 }
 

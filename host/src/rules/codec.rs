@@ -37,6 +37,7 @@ use self::sse::Sse;
 use crate::words::message::Prompt;
 
 pub use self::decode::Decoder;
+pub(crate) use self::draft::readable;
 pub use self::fault::refused;
 
 /// A wire format: how a provider is asked, and how it answers.

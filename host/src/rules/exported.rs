@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::flow::kind::Kind;
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Event, Record};
 use crate::words::id::{Digest, RunId};
@@ -218,6 +219,9 @@ fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
     if starts != (at == 0) || (stops && at + 1 != head.records) {
         return Err(wrong("this record does not belong there"));
     }
+    if !has_names(&record.event) {
+        return Err(wrong("it names a run or kind as no host would"));
+    }
     // By its digest it could bring in what another run has read.
     if let Some(Content::Stored { .. }) = record.event.content_mut() {
         return Err(wrong(
@@ -225,6 +229,32 @@ fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
         ));
     }
     Ok(record)
+}
+
+/// Whether what it says of a run or a kind of value is the name of one.
+fn has_names(event: &Event) -> bool {
+    match event {
+        Event::Brought(brought) => RunId::known(brought.from.as_str()) == brought.from,
+        Event::Judged(judged) => {
+            let mut weighed = judged.weighed.iter();
+            weighed.all(|value| Kind::of_word(&value.kind).is_some())
+        }
+        Event::Started(_)
+        | Event::Prompted { .. }
+        | Event::Attempted(_)
+        | Event::Replied { .. }
+        | Event::Finished(_)
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::Expired { .. }
+        | Event::Resumed { .. }
+        | Event::Overspent(_)
+        | Event::Compacted(_)
+        | Event::Observed { .. }
+        | Event::Stopped(_) => true,
+    }
 }
 
 /// Adds the source of what was imported to everything that the record says of influence.
@@ -255,11 +285,16 @@ fn changed(why: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
     use crate::words::error::Code;
-    use crate::words::event::{End, Narrowed, Started, Stopped, Surface};
+    use crate::words::event::{
+        Brought, EffectKind, End, Judged, Narrowed, Started, Stopped, Surface, Verdict, Weighed,
+    };
+    use crate::words::id::{Place, ToolName};
     use crate::words::label::Label;
     use crate::words::message::Usage;
 
@@ -402,6 +437,53 @@ mod tests {
             BadInput,
             "a content that is not in the file",
         );
+    }
+
+    #[test]
+    fn what_names_a_run_or_a_kind_as_no_host_would_is_refused() {
+        let taken = |event: Event| {
+            let mut records = run();
+            records[1].event = event;
+            let text = write(&records, &key(2), true).unwrap();
+            read(text.as_bytes(), &key(1)).map(drop)
+        };
+        let brought = |from: &str| {
+            Event::Brought(Brought {
+                name: "h1".to_owned(),
+                from: RunId::from(from.to_owned()),
+                handle: "h1".to_owned(),
+                tool: ToolName::parse("files.read").unwrap(),
+                content: Content::Empty,
+                label: Label::default(),
+            })
+        };
+        let weighed = |kind: &str| {
+            Event::Judged(Judged {
+                effect: EffectKind::Call,
+                subject: "files.write".to_owned(),
+                component: None,
+                origin: "model".to_owned(),
+                place: Place::default(),
+                content: Content::Empty,
+                label: Label::default(),
+                weighed: vec![Weighed {
+                    argument: "path".to_owned(),
+                    value: "a".to_owned(),
+                    kind: kind.to_owned(),
+                    witness: String::new(),
+                }],
+                given: BTreeMap::new(),
+                verdict: Verdict::Allow {
+                    rule: "a line".to_owned(),
+                },
+            })
+        };
+        taken(brought("20260101-000000-0000abcd")).unwrap();
+        taken(weighed("file")).unwrap();
+        for event in [brought("x\u{1b}[2J"), weighed("file\u{1b}[2J")] {
+            let error = taken(event).unwrap_err();
+            assert!(error.message().contains("line 3: it names"), "{error}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! An answer may be written as Markdown, and whoever shows it may render it. Pictures and links become
 //! text with their host; code stays as it is, but where it may be none for others (`rendered/doubtful.rs`).
-//! The text is read by a parser of CommonMark, and otherwise left alone.
+//! The text is read by a parser of CommonMark, and otherwise left alone, but for controls: parsers do not agree on them.
 
 mod doubtful;
 mod elements;
@@ -14,6 +14,7 @@ mod quoted;
 pub use self::fenced::fenced;
 pub use self::pieces::Pieces;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
@@ -24,10 +25,11 @@ use self::doubtful::{Hidden, doubtful};
 /// How often a text is looked at again: what was two things may become one when a third is taken away.
 const ROUNDS: usize = 4;
 
-/// The text with pictures, links and elements of HTML that lead somewhere written out.
+/// The text with pictures, links and elements of HTML that lead somewhere written out, and with no control but line ends
+/// and tabs.
 #[must_use]
 pub fn rendered(text: &str) -> String {
-    let mut text = text.to_owned();
+    let mut text = without_controls(text).into_owned();
     for _ in 0..ROUNDS {
         match round(&text) {
             Some(next) => text = next,
@@ -36,6 +38,25 @@ pub fn rendered(text: &str) -> String {
     }
     // Somebody tries hard.
     bare(&text)
+}
+
+/// The text with its controls written out, but line ends and tabs. Where one stands our parser sees no link, and whoever
+/// leaves it out or replaces it does; what a NUL is replaced by is known. They are written as JSON has them, so that
+/// what is JSON says the same.
+fn without_controls(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\0' => out.push(char::REPLACEMENT_CHARACTER),
+            c if steers(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// The same of an answer for whoever may be a program: what is JSON stays that.
@@ -339,6 +360,37 @@ mod tests {
         check("![x](data:image/png;base64,AAAA)", "(image: x — data:)");
     }
 
+    /// Other parsers replace them, or leave them out: then there is a picture.
+    #[test]
+    fn no_control_hides_a_picture() {
+        check(
+            "see ![x](http://evil.test/?q=1\u{1}) ok",
+            "see (image: x — evil.test) ok",
+        );
+        check("![x](http://evil.test/\0)", "(image: x — evil.test)");
+        check(
+            "a\0b\u{1b}[2J\u{7f}\u{9b}\t\r\nc",
+            "a\u{fffd}b\\u001b[2J\\u007f\\u009b\t\r\nc",
+        );
+        for c in ('\0'..='\u{9f}').filter(|c| c.is_control()) {
+            for text in [
+                format!("![x](http://evil.test/{c}a)"),
+                format!("![x](http://evil.test/ \"a{c}b\")"),
+                format!("[x](<http://evil.test/{c}>)"),
+                format!("![x]\n\n[x]: http://evil.test/{c}"),
+                format!("<img src='http://evil.test/{c}'>"),
+                format!("<http://evil.test/{c}>"),
+            ] {
+                let shown = rendered(&text);
+                for with in ["", "\u{fffd}", "\\u{1}"] {
+                    let other =
+                        shown.replace(|c: char| c.is_control() && !"\n\r\t".contains(c), with);
+                    assert!(round(&other).is_none(), "{text:?} → {other:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn links_say_where_they_lead() {
         check(
@@ -528,7 +580,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_left_that_leads_anywhere(text in r#"([\[\]()!<>\n"' a:#*`\\$]|http://e\.test/|<img src=|\[a\]: |\]\(|!\[|<a href="|\n\$\$){0,40}"#) {
+        fn nothing_is_left_that_leads_anywhere(text in r#"([\[\]()!<>\n"' a:#*`\\$]|http://e\.test/|<img src=|\[a\]: |\]\(|!\[|<a href="|\n\$\$|\x00|\x01|\x7f){0,40}"#) {
             let shown = rendered(&text);
             prop_assert!(round(&shown).is_none(), "{text:?} → {shown:?}");
         }

@@ -47,6 +47,7 @@ use crate::edges::egress::Names;
 use crate::edges::named;
 use crate::edges::state::StateFolder;
 use crate::rules::file::OWN;
+use crate::rules::flow::shell_word;
 use crate::runs::host::{Places, Records, Setup};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -362,7 +363,10 @@ fn check_standing(path: &Path, standing: &Standing, named: bool) -> Result<()> {
 #[must_use]
 pub fn trust_command(path: &Path, named: bool) -> String {
     match named {
-        true => format!("lazaret policy trust --config {}", path.display()),
+        true => {
+            let path = shell_word(&path.display().to_string());
+            format!("lazaret policy trust --config {path}")
+        }
         false => "lazaret policy trust".to_owned(),
     }
 }

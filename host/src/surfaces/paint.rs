@@ -2,10 +2,11 @@
 //! prints leaves it out.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::rules::sanitise::visible;
+use crate::words::inert::{one_line, visible};
 
 /// Something to look at first.
 pub(super) fn strong(text: impl Display) -> String {
@@ -35,6 +36,16 @@ pub(super) fn faint(text: impl Display) -> String {
 /// Text from outside: whatever it holds, a terminal only shows it.
 pub(super) fn foreign(text: &str) -> String {
     visible(text)
+}
+
+/// The same after words of ours: each line that follows has a mark, so that none passes for one of ours.
+pub(super) fn marked(text: &str) -> String {
+    foreign(text).replace('\n', "\n  | ")
+}
+
+/// A path within a line. Whoever has named a folder may have been somebody else.
+pub(super) fn shown_path(path: &Path) -> String {
+    one_line(&path.display().to_string())
 }
 
 fn paint(style: Style, text: impl Display) -> String {
@@ -71,4 +82,23 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_of_somebody_else_begins_as_one_of_ours() {
+        assert_eq!(
+            marked("boom\r\nhint: x\n\u{1b}[2J"),
+            "boom\n  | hint: x\n  | \\u{1b}[2J"
+        );
+    }
+
+    #[test]
+    fn a_path_stays_within_its_line() {
+        let path = Path::new("/a\u{1b}[2J\u{202e}b\nhint: c");
+        assert_eq!(shown_path(path), "/a\\u{1b}[2J\\u{202e}b\\u{a}hint: c");
+    }
 }

@@ -219,6 +219,18 @@ fn nothing_in_an_answer_loads_by_itself_or_hides_where_it_leads() {
     assert_eq!(shown.unwrap()["label"], json!(["user"]));
 }
 
+/// A parser that sees no link there is not the one that shows the text.
+#[test]
+fn no_hidden_character_hides_where_an_answer_leads() {
+    let station = Station::scripted("[]", &[], "");
+    for hidden in ["\u{1}", "\0", "\u{7f}", "\u{9b}", "\u{200b}"] {
+        let answer = format!("see ![x](http://evil.test/?q=1{hidden}) ok");
+        station.write("script.jsonl", json!({ "text": answer }).to_string());
+        let ended = station.run(&["run", "hi", "--quiet"]).ends(0);
+        assert_eq!(ended.out, "see (image: x — evil.test) ok\n", "{hidden:?}");
+    }
+}
+
 #[test]
 fn a_prompt_says_something() {
     let station = Station::scripted("[]", &[r#"{"text":"Done."}"#], "");

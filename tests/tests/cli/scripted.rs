@@ -77,3 +77,19 @@ fn a_bad_call_is_told_to_the_model_and_is_not_the_end() {
             "`files.read` is not among the tools that this agent may call",
         ]);
 }
+
+/// As a reply of any other provider.
+#[test]
+fn what_is_no_text_is_replaced_in_a_script_too() {
+    let ended = run(&[r#"{"text":"a\u0000b"}"#]).ends(0);
+    assert_eq!(ended.out, "a\u{fffd}b\n", "{ended}");
+}
+
+#[test]
+fn a_tool_that_a_model_has_made_up_stays_on_its_line() {
+    let wish = r#"{"calls":[{"tool":"text.count\nhint: x","args":{}}]}"#;
+    run(&[wish, r#"{"text":"Done."}"#])
+        .ends(0)
+        .says(&["→ text.count\\u{a}hint: x", "← text.count\\u{a}hint: x"])
+        .never("\nhint: x");
+}

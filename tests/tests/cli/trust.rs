@@ -487,3 +487,56 @@ fn pins_that_cannot_be_read_are_an_error_and_no_trust() {
         "hint: remove it, and trust your policies again",
     ]);
 }
+
+/// Whoever has cloned a folder reads, and may copy, what somebody else has written there.
+#[test]
+fn words_of_a_file_that_nobody_trusts_steer_neither_terminal_nor_shell() {
+    let station = Station::new();
+    station.write(
+        "lazaret.toml",
+        "[mounts.m]\npath = \"x\\u001b]0;P\\u0007\\u202e\\u3164; touch PWNED #\"\n",
+    );
+    for words in [&["policy", "check"][..], &["policy", "trust"]] {
+        station
+            .run_told(&[("CLICOLOR_FORCE", "1")], words)
+            .ends(0)
+            .says(&["mkdir -p '[HERE]/x\\u{1b}]0;P\\u{7}\\u{202e}\\u{3164}; touch PWNED #', or"])
+            .never("\u{1b}]")
+            .never("\u{7}")
+            .never("\u{202e}")
+            .never("\u{3164}");
+    }
+    station.write("a b;id/own.toml", "block = [\"text.count\"]\n");
+    station
+        .run(&[
+            "call",
+            "text.count",
+            r#"{"text":"a"}"#,
+            "--config",
+            "a b;id/own.toml",
+        ])
+        .ends(3)
+        .says(&["run `lazaret policy trust --config '[HERE]/a b;id/own.toml'`"]);
+}
+
+#[test]
+fn the_name_of_a_folder_wipes_nothing_of_what_is_granted_there() {
+    const FOLDER: &str = "f\u{1b}[2J\u{202e}";
+    let station = Station::new();
+    let folder = station.workspace().join(FOLDER);
+    fs::create_dir(&folder).unwrap();
+    for words in [
+        &["init"][..],
+        &["policy", "check"],
+        &["policy", "trust"],
+        &["policy", "trust", "--revoke"],
+    ] {
+        let mut command = station.command(words);
+        let command = command.env("CLICOLOR_FORCE", "1").current_dir(&folder);
+        let ended = station.finish(command).ends(0);
+        let all = format!("{}{}", ended.out, ended.err);
+        let shown = "[HERE]/f\\u{1b}[2J\\u{202e}/lazaret.toml";
+        assert!(all.contains(shown), "{words:?}: {ended}");
+        ended.never("\u{1b}[2J").never("\u{202e}");
+    }
+}

@@ -257,7 +257,7 @@ fn is_cut(stop: StopReason) -> bool {
 }
 
 /// Many things that text is handed to end at a NUL.
-fn readable(text: &str) -> String {
+pub(crate) fn readable(text: &str) -> String {
     text.replace('\0', "\u{FFFD}")
 }
 

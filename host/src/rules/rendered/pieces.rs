@@ -5,7 +5,7 @@
 //! character on that may begin a link, an element or code of another kind, the rest waits until all is said.
 
 use super::doubtful::begins_with_facts;
-use super::{bare, is_drawn, told};
+use super::{bare, is_drawn, told, without_controls};
 
 /// How many characters that may turn out to begin something wait for the next one.
 const WAITING: usize = 64;
@@ -30,7 +30,8 @@ impl Pieces {
     /// Takes in what is said; what can be told by now.
     pub fn push(&mut self, text: &str) -> String {
         let from = self.shown;
-        for part in text.split_inclusive('\n') {
+        // Each character by itself: where pieces begin and end makes no difference.
+        for part in without_controls(text).split_inclusive('\n') {
             self.whole.push_str(part);
             match part.ends_with('\n') {
                 true => self.end_line(),
@@ -246,6 +247,29 @@ mod tests {
     }
 
     #[test]
+    fn a_control_hides_no_picture_wherever_pieces_end() {
+        for pieces in [
+            ["a ![x](http://e.test/", "\u{1}", ") b"],
+            ["a ![x](http://e.test/\0", ") ", "b"],
+        ] {
+            check(&pieces, &["a", "", "", " (image: x — e.test) b"]);
+        }
+        check(&["a\u{1b}", "[2J\0"], &["a\\u001b", "", "[2J\u{fffd}"]);
+    }
+
+    /// A program reads in the end what the model has said.
+    #[test]
+    fn what_is_json_says_the_same() {
+        let mut pieces = Pieces::default();
+        let told = ["{\"a\": \"b\u{7f}", "c\"}"]
+            .map(|piece| pieces.push(piece))
+            .concat()
+            + &pieces.end();
+        let read: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(read, serde_json::json!({"a": "b\u{7f}c"}));
+    }
+
+    #[test]
     fn what_may_begin_something_does_not_wait_for_ever() {
         let mut pieces = Pieces::default();
         for _ in 0..=WAITING {
@@ -283,7 +307,7 @@ mod tests {
         #[test]
         fn pieces_come_to_what_the_whole_is(
             parts in proptest::collection::vec(
-                r#"([\[\]()!<>\n"' a:#*`~\\-]|http://e\.test/|<img src=|\[a\]: |\]\(|!\[|\n```\n|\n~~~~ x\n|```|\r|  |\n    ){0,12}"#,
+                r#"([\[\]()!<>\n"' a:#*`~\\-]|http://e\.test/|<img src=|\[a\]: |\]\(|!\[|\n```\n|\n~~~~ x\n|```|\r|  |\n    |\x00|\x01|\x7f){0,12}"#,
                 0..6,
             )
         ) {

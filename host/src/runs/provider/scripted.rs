@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::Asking;
 use crate::edges::named;
-use crate::rules::codec::refused;
+use crate::rules::codec::{readable, refused};
 use crate::rules::inbound::inside;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
@@ -122,7 +122,8 @@ pub(super) fn reply(
         .map_err(&at)?;
     let text = fill(&line.text, prompt).map_err(&at)?;
     Ok(Reply {
-        text,
+        // As of any other provider.
+        text: readable(&text),
         calls,
         stop,
         usage: line.usage,
@@ -133,7 +134,7 @@ pub(super) fn reply(
 /// As a server would have failed.
 fn failure(fail: &Fail, see: &mut impl FnMut(Delta)) -> Error {
     if !fail.said.is_empty() {
-        see(Delta::Text(fail.said.clone()));
+        see(Delta::Text(readable(&fail.said)));
     }
     let body = json!({"error": {"type": fail.kind}}).to_string();
     let body = if fail.kind.is_empty() { "" } else { &body };

@@ -284,7 +284,7 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
 /// How it is answered.
 fn answers(waiting: &Waiting) {
     let id = &waiting.question.id;
-    let command = |word: &str| again::hint(&format!("lazaret ask {word} {id}")).into_owned();
+    let command = |word: &str| foreign(&again::hint(&format!("lazaret ask {word} {id}")));
     print::line(format!("{} {}", faint("answer  "), command("allow")));
     if !waiting.question.values.is_empty() {
         let always = command("always");

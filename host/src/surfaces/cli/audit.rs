@@ -87,7 +87,7 @@ pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
                 "{} {} from {}:{} [{}]",
                 strong("brought"),
                 one_line(&brought.name),
-                brought.from,
+                one_line(brought.from.as_str()),
                 one_line(&brought.handle),
                 one_line(&brought.label.to_string())
             ),

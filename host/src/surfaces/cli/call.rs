@@ -17,10 +17,11 @@ use crate::rules::manifest::Retry;
 use crate::runs::host::{Called, Host};
 use crate::runs::written::Written;
 use crate::surfaces::envelope::Envelope;
-use crate::surfaces::paint::{faint, foreign};
+use crate::surfaces::paint::{faint, foreign, marked};
 use crate::surfaces::wish;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Sight, Surface};
+use crate::words::inert::one_line;
 use crate::words::limits::{
     ARGS_BYTES, CALL_RETRY_DELAY_MS, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS_MAX,
 };
@@ -236,7 +237,7 @@ pub(super) async fn report(host: &Host, called: &Called, scene: &Scene) -> Resul
                 print::note(format!(
                     "{} {}",
                     faint(format!("{:5}", line.level)),
-                    line.message
+                    marked(&line.message)
                 ));
             }
         }
@@ -250,7 +251,8 @@ pub(super) async fn report(host: &Host, called: &Called, scene: &Scene) -> Resul
                 let size = artifact.bytes.len();
                 print::note(format!(
                     "artifact {} ({}, {size} bytes)",
-                    artifact.name, artifact.media_type
+                    one_line(&artifact.name),
+                    one_line(&artifact.media_type)
                 ));
             }
         }

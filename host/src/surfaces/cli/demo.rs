@@ -13,11 +13,12 @@ use super::run::pursue;
 use super::{Scene, print};
 use crate::edges::named;
 use crate::edges::state::{DEMO, StateFolder};
+use crate::rules::flow::shell_word;
 use crate::runs::host::{Goal, Host};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::trust::Pins;
 use crate::surfaces::config::{Config, NAME};
-use crate::surfaces::paint::{faint, foreign, strong};
+use crate::surfaces::paint::{faint, foreign, shown_path, strong};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::limits::{CONFIG_BYTES, FILE_WRITE_BYTES};
@@ -84,11 +85,11 @@ impl Demo {
                 print::note(text);
             }
         };
-        talk(format!("{} {}", strong("folder"), folder.display()));
+        talk(format!("{} {}", strong("folder"), shown_path(&folder)));
         talk(format!(
             "{} {}",
             strong("policy"),
-            folder.join(NAME).display()
+            shown_path(&folder.join(NAME))
         ));
         talk(format!(
             "{} http://127.0.0.1:{port}/ (started here, ends with the demo)",
@@ -112,13 +113,10 @@ impl Demo {
             "\n{}",
             faint("Look at every record, and at what decided:")
         ));
+        let there = foreign(&shell_word(&folder.display().to_string()));
+        talk(format!("  cd {there} && lazaret runs show last"));
         talk(format!(
-            "  cd {} && lazaret runs show last",
-            folder.display()
-        ));
-        talk(format!(
-            "  cd {} && lazaret policy explain web.get_page",
-            folder.display()
+            "  cd {there} && lazaret policy explain web.get_page"
         ));
         Ok(status)
     }
@@ -218,7 +216,7 @@ fn show_report(folder: &Path, scene: &Scene) -> Result<()> {
     let path = folder.join("out/report.md");
     let report = named::read(&path, "the report", FILE_WRITE_BYTES)?;
     if !scene.json && !scene.quiet {
-        print::note(format!("\n{}", strong(path.display())));
+        print::note(format!("\n{}", strong(shown_path(&path))));
         for line in String::from_utf8_lossy(&report).lines() {
             print::note(format!("  {}", foreign(line)));
         }

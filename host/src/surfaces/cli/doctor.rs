@@ -16,7 +16,7 @@ use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
 use crate::surfaces::config::uses::{unkept, uses};
 use crate::surfaces::config::{Config, NAME, trust_command};
-use crate::surfaces::paint::{bad, faint, foreign, good, warn};
+use crate::surfaces::paint::{bad, faint, foreign, good, marked, warn};
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 
@@ -62,7 +62,7 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
         print::line(format!(
             "{mark} {:14} {}",
             finding.what,
-            foreign(&finding.text)
+            marked(&finding.text)
         ));
         if !finding.hint.is_empty() {
             print::line(format!(

@@ -12,7 +12,7 @@ use crate::rules::questions::Waiting;
 use crate::rules::server::form::Form;
 use crate::runs::host::Host;
 use crate::surfaces::again;
-use crate::surfaces::paint::{bad, faint, foreign, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, marked, strong, warn};
 use crate::words::error::{Code, Result};
 use crate::words::event::Answer;
 use crate::words::id::RunId;
@@ -64,7 +64,7 @@ async fn put(host: &Host, waiting: &Waiting, is_there: bool, scene: &Scene) -> R
         match host.answer_form(id, content).await {
             // What does not fit is said, and filled once more.
             Err(misfit) if misfit.code() == Code::BadInput => {
-                print::note(format!("{}: {}", bad("error"), foreign(misfit.message())));
+                print::note(format!("{}: {}", bad("error"), marked(misfit.message())));
             }
             answered => return answered.map(drop),
         }

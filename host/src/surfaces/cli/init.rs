@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Scene, print};
 use crate::edges::named;
 use crate::surfaces::config::NAME;
-use crate::surfaces::paint::{faint, good};
+use crate::surfaces::paint::{faint, good, shown_path};
 use crate::words::error::Result;
 
 /// It grants what the built-in policy grants, and shows the rest in comments.
@@ -38,7 +38,7 @@ impl Init {
             print::compact(&json!({"ok": true, "path": path}));
             return Ok(0);
         }
-        print::line(format!("{} `{}`", good("made"), path.display()));
+        print::line(format!("{} `{}`", good("made"), shown_path(&path)));
         if !scene.quiet {
             print::note(faint(
                 "change it, then: lazaret policy check && lazaret policy trust",

@@ -13,6 +13,7 @@ use crate::gate::journal::Journal;
 use crate::guests::plugin;
 use crate::rules::flow::class::Classes;
 use crate::rules::flow::lines::{Flows, Records};
+use crate::rules::flow::shell_word;
 use crate::rules::script;
 use crate::runs::labels::{Clear, Kept, Labels as All};
 use crate::surfaces::paint::{faint, foreign, strong, table};
@@ -190,7 +191,7 @@ impl Shown<'_> {
             let label = self.told(label);
             print::follow(
                 format!("each record of `{service}` counts as influenced by {label}"),
-                &format!("lazaret labels clear --service {service}"),
+                &format!("lazaret labels clear --service {}", shell_word(service)),
             );
         }
         Ok(())

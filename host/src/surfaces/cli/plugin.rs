@@ -18,7 +18,7 @@ use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
 use crate::rules::scrub::{KnownSecrets, told};
 use crate::runs::host::Host;
-use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
+use crate::surfaces::paint::{faint, foreign, good, shown_path, strong, table, warn};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 
@@ -184,7 +184,7 @@ async fn check(scene: &Scene, file: &Path) -> Result<u8> {
         print::line(format!(
             "{} `{}` is the plugin `{}` {} with {tools}",
             good("ok"),
-            file.display(),
+            shown_path(file),
             looked.manifest.plugin,
             foreign(&looked.manifest.version)
         ));

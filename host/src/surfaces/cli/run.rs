@@ -324,7 +324,8 @@ fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) ->
     match answer {
         Ok(text) => {
             if !scene.json {
-                print::line(foreign(&rendered(&text)));
+                // In this order: what is read as Markdown is what is shown.
+                print::line(rendered(&foreign(&text)));
             }
             if !scene.json && !scene.quiet {
                 record();

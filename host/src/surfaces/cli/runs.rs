@@ -13,6 +13,7 @@ use self::chosen::Chosen;
 use super::transcript::{Transcript, short};
 use super::{Scene, audit, print, replay, watch};
 use crate::gate::journal::{Journal, Provenance};
+use crate::rules::flow::shell_word;
 use crate::rules::price::by_model;
 use crate::runs::audit::Audit;
 use crate::runs::brought::{Listed, bits_gone, held_in};
@@ -285,7 +286,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
         }
     };
     vec![
-        strong(&first.run),
+        strong(one_line(first.run.as_str())),
         faint(time(first.at)),
         end,
         short(&subject),
@@ -397,10 +398,15 @@ fn show_held(run: &RunId, records: &[Record]) {
     let first = held.first().map(|held| held.name.clone());
     let rows: Vec<Vec<String>> = held.into_iter().map(row).collect();
     print::line(table(&rows).trim_end());
-    let first = first.unwrap_or_default();
+    let with = with(run, &first.unwrap_or_default());
     print::line(faint(format!(
-        "  begin another run with one of them: lazaret run --with {run}:{first} \"…\""
+        "  begin another run with one of them: lazaret run --with {with} \"…\""
     )));
+}
+
+/// A handle of a run as one word of a shell: of an imported run somebody else has written both.
+fn with(run: &RunId, handle: &str) -> String {
+    one_line(&shell_word(&format!("{run}:{handle}")))
 }
 
 pub(super) fn time(at_ms: u64) -> String {
@@ -410,4 +416,17 @@ pub(super) fn time(at_ms: u64) -> String {
     at.map_or(String::new(), |at| {
         at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_of_somebody_else_is_one_word() {
+        let run = RunId::known("20260101-000000-0000abcd");
+        assert_eq!(with(&run, "h1"), "20260101-000000-0000abcd:h1");
+        let shown = with(&run, "h1; id\u{1b}[2J\n#");
+        assert_eq!(shown, "'20260101-000000-0000abcd:h1; id\\u{1b}[2J\\u{a}#'");
+    }
 }

@@ -15,7 +15,7 @@ use crate::runs::host::{Called, Host};
 use crate::runs::left::{Program, Resumed};
 use crate::runs::rest;
 use crate::runs::written::Written;
-use crate::surfaces::paint::faint;
+use crate::surfaces::paint::{faint, shown_path};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{EffectKind, Event, Sight, Surface, Verdict};
 use crate::words::id::RunId;
@@ -133,7 +133,7 @@ fn read_input() -> Result<String> {
 async fn watch(host: &Host, (file, with): (&Path, &[Chosen]), scene: &Scene) -> Result<u8> {
     let mut before = read_file(file).unwrap_or_default();
     if !scene.quiet {
-        print::note(faint(format!("watching {}; Ctrl-C ends", file.display())));
+        print::note(faint(format!("watching {}; Ctrl-C ends", shown_path(file))));
     }
     let tasks = Tasks::new();
     let watching = async {

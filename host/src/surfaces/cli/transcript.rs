@@ -9,13 +9,14 @@ use serde_json::Value;
 use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
 use crate::rules::policy::Policy;
-use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
 use crate::words::error::{Code, IN_DOUBT};
 use crate::words::event::{
     Answer, Brought, Compacted, Content, Denial, EffectKind, End, Event, Finished, Judged, Record,
     Sight, Started, Stopped, TracedWith, Verdict,
 };
 use crate::words::id::Seq;
+use crate::words::inert::one_line;
 use crate::words::length::cut;
 use crate::words::message::{Observation, Reply, WishedArgs};
 
@@ -110,7 +111,7 @@ impl<'a> Transcript<'a> {
         if is_overspending(&judged) {
             let what = format!(
                 "beyond {}, as a person has allowed",
-                foreign(&judged.subject)
+                one_line(&judged.subject)
             );
             return Some(format!("  {}", faint(what)));
         }
@@ -133,7 +134,7 @@ impl<'a> Transcript<'a> {
                 ..
             } => {
                 self.turns = (*turn, *turns_max);
-                Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model))))
+                Some(faint(format!("[{turn}/{turns_max}] {}", one_line(model))))
             }
             Event::Attempted(attempted) => Some(attempt::line(attempted)),
             Event::Replied { reply, .. } => lines_of_reply(reply),
@@ -236,7 +237,7 @@ fn line_of_compaction(compacted: &Compacted) -> String {
     let what = format!(
         "{} folded into a summary by {}: {about}{before} tokens before, {after} now{noted}",
         print::counted(turns, "turn"),
-        foreign(&compacted.by),
+        one_line(&compacted.by),
     );
     faint(what)
 }
@@ -251,11 +252,12 @@ fn line_of_pause(questions: usize) -> String {
 
 fn line_of_brought(brought: &Brought) -> String {
     let (handle, label) = (short(&brought.handle), short(&brought.label.to_string()));
-    let whence = format!("({handle} of run {}: {label})", brought.from);
+    let from = one_line(brought.from.as_str());
+    let whence = format!("({handle} of run {from}: {label})");
     format!(
         "  {} {} {}",
         strong("with"),
-        foreign(&brought.name),
+        one_line(&brought.name),
         faint(whence)
     )
 }
@@ -267,17 +269,17 @@ fn line_of_start(started: &Started) -> String {
         format!(": {}", short(&started.goal))
     };
     let session = started.session.as_ref().map(|session| {
-        let (place, name) = (session.place.saturating_add(1), foreign(&session.name));
+        let (place, name) = (session.place.saturating_add(1), one_line(&session.name));
         format!(" {}", faint(format!("({place} of session {name})")))
     });
     let session = session.unwrap_or_default();
     let attached = started.attached.iter();
-    let attached = attached.map(|one| format!("\n  {}", faint(foreign(&format!("with {one}")))));
+    let attached = attached.map(|one| format!("\n  {}", faint(one_line(&format!("with {one}")))));
     let beside: String = attached.chain([told_of(&started.traced)]).collect();
     format!(
         "{} {}{session}{goal}{beside}",
         strong("run"),
-        foreign(&started.subject)
+        one_line(&started.subject)
     )
 }
 
@@ -286,7 +288,7 @@ fn told_of(traced: &[TracedWith]) -> String {
     let line = |with: &TracedWith| {
         let TracedWith { to, header, secret } = with;
         let told = format!("traced to {to}, with the secret {secret} in header `{header}`");
-        format!("\n  {}", faint(foreign(&told)))
+        format!("\n  {}", faint(one_line(&told)))
     };
     traced.iter().map(line).collect()
 }
@@ -300,7 +302,7 @@ fn lines_of_reply(reply: &Reply) -> Option<String> {
         format!(
             "  {} {} {}",
             strong("→"),
-            strong(foreign(&call.tool)),
+            strong(one_line(&call.tool)),
             faint(args)
         )
     });
@@ -321,7 +323,7 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
             Some(format!(
                 "  {} {} {}",
                 strong("→"),
-                strong(foreign(&judged.subject)),
+                strong(one_line(&judged.subject)),
                 faint(args)
             ))
         }
@@ -329,11 +331,11 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
         Verdict::Ask(question) => Some(format!(
             "    {} about {} {}",
             warn("asked"),
-            foreign(&judged.subject),
+            one_line(&judged.subject),
             faint(format!("({})", question.id))
         )),
         Verdict::Deny(denial) => {
-            let rule = faint(format!("({})", foreign(&denial.rule)));
+            let rule = faint(format!("({})", one_line(&denial.rule)));
             Some(format!(
                 "    {} {} {rule}",
                 bad(if is_mistake(denial) {
@@ -341,7 +343,7 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
                 } else {
                     "denied"
                 }),
-                foreign(&denial.reason),
+                marked(&denial.reason),
             ))
         }
     }
@@ -358,7 +360,7 @@ fn line_of_stop(stopped: &Stopped, denied: usize, is_live: bool) -> String {
     let end = match &stopped.end {
         End::Done { .. } => good("done"),
         End::Failed { .. } if is_live => bad("failed"),
-        End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
+        End::Failed { message, .. } => format!("{}: {}", bad("failed"), marked(message)),
     };
     let usage = &stopped.usage;
     let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
@@ -391,7 +393,7 @@ fn line_of_observation(tool: &str, observation: &Observation, held: Option<Strin
         bad("←")
     };
     let text = held.unwrap_or_else(|| short(&observation.text));
-    format!("  {mark} {} {}", foreign(tool), faint(text))
+    format!("  {mark} {} {}", one_line(tool), faint(text))
 }
 
 /// What a list has, as its size says.
@@ -404,7 +406,7 @@ fn entries(count: usize) -> String {
 
 /// Effects of a tool stand under it; a model's call is told by what the model observes.
 fn line_of_end(judged: &Judged, finished: &Finished) -> Option<String> {
-    let (subject, us) = (foreign(&judged.subject), finished.spent.us);
+    let (subject, us) = (one_line(&judged.subject), finished.spent.us);
     let word = match judged.effect {
         EffectKind::Show => return None,
         EffectKind::Call if judged.origin == "model" => return None,
@@ -430,7 +432,7 @@ fn line_of_end(judged: &Judged, finished: &Finished) -> Option<String> {
                 true => warn("in doubt"),
                 false => bad("failed"),
             };
-            format!("{word}: {}, ", foreign(message))
+            format!("{word}: {}, ", marked(message))
         }
     };
     Some(format!(
@@ -512,7 +514,7 @@ pub(super) fn short(text: &str) -> String {
 pub(super) fn because(reason: &str) -> String {
     match reason {
         "" => String::new(),
-        reason => format!(": {}", foreign(reason)),
+        reason => format!(": {}", marked(reason)),
     }
 }
 
@@ -526,7 +528,7 @@ mod tests {
     use crate::words::event::Spent;
     use crate::words::id::{Place, RunId, ToolName};
     use crate::words::label::Label;
-    use crate::words::message::Usage;
+    use crate::words::message::{ToolCall, Usage};
 
     fn record(seq: Seq, event: Event) -> Record {
         Record {
@@ -608,6 +610,52 @@ mod tests {
             ] {
                 assert!(line.contains(part), "{origin}: {part}: {line}");
             }
+        }
+    }
+
+    /// Of an imported run somebody else has written all, and of any other a model or tool much.
+    #[test]
+    fn what_others_have_written_stays_on_its_line() {
+        let hostile = "x\u{1b}]0;\u{202e}\nhint: y";
+        let policy = Policy::nothing("lazaret.toml");
+        let brought = Brought {
+            name: hostile.to_owned(),
+            from: RunId::from(hostile.to_owned()),
+            handle: hostile.to_owned(),
+            tool: ToolName::parse("mail.read").unwrap(),
+            content: Content::Empty,
+            label: Label::default(),
+        };
+        let wished = Reply {
+            calls: vec![ToolCall {
+                id: "1".to_owned(),
+                tool: hostile.to_owned(),
+                args: WishedArgs::Json(json!({})),
+            }],
+            ..Reply::default()
+        };
+        let observed = Event::Observed {
+            call: "1".to_owned(),
+            tool: hostile.to_owned(),
+            observation: Observation {
+                text: "a".to_owned(),
+                ok: false,
+                label: Label::default(),
+                flags: Vec::new(),
+            },
+            failed: None,
+            kept: None,
+        };
+        let mut transcript = Transcript::of(&policy);
+        let lines = [
+            line_of_brought(&brought),
+            lines_of_reply(&wished).unwrap(),
+            transcript.line(&record(3, observed)).unwrap(),
+        ];
+        for line in lines {
+            assert!(line.contains("\\u{202e}"), "{line}");
+            assert!(!line.contains(['\n', '\u{202e}']), "{line}");
+            assert!(!line.contains("\u{1b}]"), "{line}");
         }
     }
 

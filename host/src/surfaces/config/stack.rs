@@ -16,6 +16,7 @@ use super::resolve;
 use super::serve::{self, ServeRules};
 use super::show::written;
 use crate::edges::files::is_missing;
+use crate::rules::flow::shell_word;
 use crate::rules::policy::BUILT_IN;
 use crate::runs::host::{Places, Setup};
 use crate::words::error::{Error, Result};
@@ -89,11 +90,11 @@ impl Sources {
         let absent = missing.map(|(name, path)| {
             let keys = ["mounts".to_owned(), name.to_string()];
             let table = format!("[{}]", written(&keys));
-            let path = path.display();
+            let path = path.display().to_string();
             Absent {
                 said: self.said_in(&keys, "path"),
                 what: format!("{table}: `path` leads nowhere: there is no folder `{path}`"),
-                fix: format!("mkdir -p {path}, or correct `path`"),
+                fix: format!("mkdir -p {}, or correct `path`", shell_word(&path)),
                 table,
             }
         });

@@ -91,3 +91,48 @@ fn file(asked: &HeaderMap, kind: &'static str, bytes: &'static [u8]) -> Answer {
     }
     answer
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::RangeInclusive;
+
+    use crate::words::id::is_hidden;
+    use crate::words::inert::is_combining;
+    use crate::words::limits::COMBINING_MARKS;
+
+    const DOM: &str = include_str!("console/dom.js");
+
+    /// The characters of a class that stands in a line of its own.
+    fn class(name: &str) -> Vec<RangeInclusive<u32>> {
+        let head = format!("const {name} = /[");
+        let line = DOM.lines().find_map(|line| line.strip_prefix(&head));
+        let class = line.and_then(|line| line.strip_suffix("]/u;")).unwrap();
+        let (mut ranges, mut first) = (Vec::new(), None);
+        for part in class.split("\\u{").skip(1) {
+            let (code, rest) = part.split_once('}').unwrap();
+            let code = u32::from_str_radix(code, 16).unwrap();
+            if rest == "-" {
+                first = Some(code);
+            } else {
+                assert_eq!(rest, "", "{name}: {part}");
+                ranges.push(first.take().unwrap_or(code)..=code);
+            }
+        }
+        ranges
+    }
+
+    /// A question that is shown in a browser hides no more than one at the terminal.
+    #[test]
+    fn the_page_shows_every_character_that_the_host_shows() {
+        let (hidden, combining) = (class("HIDDEN"), class("COMBINING"));
+        let has = |ranges: &[RangeInclusive<u32>], c: char| {
+            ranges.iter().any(|range| range.contains(&u32::from(c)))
+        };
+        for c in '\0'..=char::MAX {
+            let hides = is_hidden(c) && !matches!(c, '\n' | '\t');
+            assert_eq!(has(&hidden, c), hides, "{:x}", u32::from(c));
+            assert_eq!(has(&combining, c), is_combining(c), "{:x}", u32::from(c));
+        }
+        assert!(DOM.contains(&format!("\nconst MARKS = {COMBINING_MARKS};\n")));
+    }
+}

@@ -12,7 +12,7 @@ use crate::guests::plugin::{Plugin, PluginBytes};
 use crate::guests::vouched;
 use crate::rules::signed::{Claim, Signed, Signer, SigningKey, Vouched};
 use crate::surfaces::cli::{Scene, print};
-use crate::surfaces::paint::{faint, foreign, good, strong};
+use crate::surfaces::paint::{faint, foreign, good, shown_path, strong};
 use crate::words::error::Result;
 use crate::words::limits::SIGNED_BYTES;
 
@@ -57,7 +57,7 @@ pub(super) fn keygen(scene: &Scene, file: &Path) -> Result<u8> {
         print::note(format!(
             "{}: whoever has `{}` signs as you do; what is printed above is for everybody",
             faint("hint"),
-            file.display()
+            shown_path(file)
         ));
     }
     Ok(0)
@@ -91,7 +91,7 @@ impl Sign {
         print::line(format!(
             "{} `{}` signs {} {} as {}",
             good("ok"),
-            place.display(),
+            shown_path(place),
             strong(name),
             foreign(&version.to_string()),
             signed.by
@@ -103,8 +103,9 @@ impl Sign {
                 signed.by
             );
             print::note(format!(
-                "{}: give both files away together; whoever uses them writes, in `[plugins]`: {line}",
-                faint("hint")
+                "{}: give both files away together; whoever uses them writes, in `[plugins]`: {}",
+                faint("hint"),
+                foreign(&line)
             ));
         }
     }
@@ -124,7 +125,7 @@ impl Verify {
         print::line(format!(
             "{} `{}` is {} {}, signed by {}",
             good("ok"),
-            self.file.display(),
+            shown_path(&self.file),
             strong(name),
             foreign(&version.to_string()),
             signed.by

@@ -17,6 +17,7 @@ use crate::surfaces::config::uses::{By, Unkept, unkept, uses};
 use crate::surfaces::config::{Config, NAME, lint};
 use crate::surfaces::paint::{foreign, good};
 use crate::words::error::Result;
+use crate::words::inert::one_line;
 
 /// What was seen of the files as they would hold.
 pub(super) struct Looked {
@@ -143,7 +144,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
     print::line(format!(
         "{} {}: {}, {}{}",
         good("ok"),
-        policy.origin,
+        one_line(&policy.origin),
         print::counted(policy.lines.len(), "grant"),
         print::counted(policy.mounts.len(), "mount"),
         match workspace {
@@ -152,7 +153,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         }
     ));
     if let Some(place) = told {
-        print::line(format!("traces of every run go to {place}"));
+        print::line(format!("traces of every run go to {}", one_line(&place)));
     }
     for model in estimated {
         print::line(format!(

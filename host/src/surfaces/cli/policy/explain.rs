@@ -16,6 +16,7 @@ use crate::runs::host::Host;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Surface, Verdict, Weighed};
+use crate::words::inert::one_line;
 use crate::words::label::Source;
 use crate::words::message::WishedArgs;
 
@@ -234,14 +235,14 @@ pub(super) fn steers(value: &Weighed) -> String {
     let witness = if value.witness.is_empty() {
         warn("nobody vouches for it")
     } else {
-        good(foreign(&value.witness))
+        good(one_line(&value.witness))
     };
     format!(
         "{} {} = {} ({}): {witness}",
         faint("steers "),
-        foreign(&value.argument),
-        strong(foreign(&value.value)),
-        value.kind,
+        one_line(&value.argument),
+        strong(one_line(&value.value)),
+        one_line(&value.kind),
     )
 }
 
@@ -263,5 +264,24 @@ fn arguments(said: &ToolFlow) {
     print::line(format!("  {} everything else", faint("steers ")));
     for value in &said.vouch {
         print::line(format!("  {} {}", faint("vouched"), foreign(value)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_planted_record_says_of_a_value_stays_on_its_line() {
+        let hostile = || "x\u{1b}]0;\u{202e}\nhint: y".to_owned();
+        let line = steers(&Weighed {
+            argument: hostile(),
+            value: hostile(),
+            kind: hostile(),
+            witness: hostile(),
+        });
+        let shown = "x\\u{1b}]0;\\u{202e}\\u{a}hint: y";
+        assert_eq!(line.matches(shown).count(), 4, "{line}");
+        assert!(!line.contains(['\n', '\u{202e}']), "{line}");
     }
 }

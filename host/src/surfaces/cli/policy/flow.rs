@@ -8,9 +8,10 @@ use super::super::{Scene, print};
 use super::explain::steers;
 use crate::rules::flow::class::{Integrity, Secrecy};
 use crate::runs::flowed::{Flowed, Steered};
-use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
 use crate::words::error::Result;
 use crate::words::event::{Record, Verdict};
+use crate::words::inert::one_line;
 
 pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
     let audit = open(scene)?;
@@ -40,11 +41,11 @@ fn describe(flowed: &Flowed) {
         Verdict::Deny(_) => bad("deny"),
     };
     let seq = faint(format!("{:>4}", flowed.seq));
-    let subject = strong(foreign(&flowed.subject));
-    let by = faint(format!("by {}", foreign(&flowed.origin)));
+    let subject = strong(one_line(&flowed.subject));
+    let by = faint(format!("by {}", one_line(&flowed.origin)));
     print::line(format!(
         "{seq} {word} {subject} {by}: {}",
-        foreign(flowed.verdict.reason())
+        marked(flowed.verdict.reason())
     ));
     for value in &flowed.values {
         print::line(format!("     {}", steers(&value.weighed)));

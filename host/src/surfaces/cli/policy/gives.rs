@@ -19,7 +19,8 @@ use crate::surfaces::config::mcp_asks::{ElicitationWord, SamplingTable};
 use crate::surfaces::config::mcp_login::LoginTable;
 use crate::surfaces::config::secrets::SecretTable;
 use crate::surfaces::config::traces::HeaderTable;
-use crate::surfaces::paint::{foreign, strong};
+use crate::surfaces::paint::strong;
+use crate::words::inert::one_line;
 
 /// One thing, and what the file gives it.
 #[derive(Debug, Serialize)]
@@ -101,11 +102,11 @@ pub(super) fn say(gifts: &[Gift]) {
     for gift in gifts {
         print::line(format!(
             "  {} {}",
-            strong(foreign(&gift.what)),
-            foreign(&gift.gives)
+            strong(one_line(&gift.what)),
+            one_line(&gift.gives)
         ));
         for more in &gift.with {
-            print::line(format!("    {}", foreign(more)));
+            print::line(format!("    {}", one_line(more)));
         }
     }
 }

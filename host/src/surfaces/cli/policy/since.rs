@@ -10,8 +10,8 @@ use toml::{Table, Value};
 use super::super::print;
 use crate::rules::advice::{key_of, written};
 use crate::surfaces::config::file::ConfigFile;
-use crate::surfaces::paint::foreign;
 use crate::words::id::Digest;
+use crate::words::inert::one_line;
 
 /// Characters of a value that are shown; of a longer one, its digest says that it is another.
 const SHOWN: usize = 200;
@@ -42,7 +42,7 @@ impl Since {
         print::line("since it was trusted last:");
         for (sign, lines) in [("+", &self.new), ("-", &self.gone)] {
             for line in lines {
-                print::line(format!("  {sign} {}", foreign(line)));
+                print::line(format!("  {sign} {}", one_line(line)));
             }
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::runs::repair::{self, Repaired};
 use crate::surfaces::cli::{Scene, print};
-use crate::surfaces::paint::{bad, faint, good, strong, warn};
+use crate::surfaces::paint::{bad, faint, good, shown_path, strong, warn};
 use crate::words::error::Result;
 
 /// Repairs, and says what is lost, run by run.
@@ -24,7 +24,7 @@ pub(super) async fn repair(scene: &Scene, replace: bool) -> Result<u8> {
         print::line(format!(
             "{} nothing is wrong with `{}`, which holds {}: there is nothing to repair",
             good("ok"),
-            path.display(),
+            shown_path(path),
             print::counted(runs.len(), "run")
         ));
         return Ok(0);
@@ -48,11 +48,11 @@ pub(super) async fn repair(scene: &Scene, replace: bool) -> Result<u8> {
         good("ok"),
         print::counted(whole, "run"),
         runs.len(),
-        path.display()
+        shown_path(path)
     ));
     if !scene.quiet {
         let next = match replace {
-            true => format!("the damaged one is `{}` from now on", damaged.display()),
+            true => format!("the damaged one is `{}` from now on", shown_path(damaged)),
             false => {
                 "to put it in the damaged one's place: lazaret runs repair --replace".to_owned()
             }

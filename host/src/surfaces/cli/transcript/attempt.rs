@@ -1,12 +1,13 @@
 //! The line of a model that gave no reply: why, and what is done instead.
 
-use crate::surfaces::paint::{bad, faint, foreign, warn};
+use crate::surfaces::paint::{bad, faint, warn};
 use crate::words::event::{Attempted, Onward, Tried};
+use crate::words::inert::one_line;
 
 use super::short;
 
 pub(super) fn line(attempted: &Attempted) -> String {
-    let model = foreign(&attempted.model);
+    let model = one_line(&attempted.model);
     match &attempted.tried {
         Tried::Skipped { miss } => {
             format!("  {} {model} {}", warn("passed over"), faint(miss.words()))

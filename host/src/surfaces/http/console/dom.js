@@ -1,4 +1,28 @@
-// Elements and words of the page. What comes from outside becomes text, never markup: nothing here parses HTML.
+// Elements and words of the page. What comes from outside becomes text, never markup: nothing here parses HTML; and no
+// character of that text is there without being seen.
+
+// The host's own lists (`words/id.rs`, `words/inert.rs`): a test compares them with these.
+const HIDDEN = /[\u{0}-\u{8}\u{b}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{34f}\u{61c}\u{115f}-\u{1160}\u{17b4}-\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{e000}-\u{f8ff}\u{fdd0}-\u{fdef}\u{fe00}-\u{fe0f}\u{feff}\u{ffa0}\u{fff0}-\u{fffc}\u{fffe}-\u{ffff}\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{1fffe}-\u{1ffff}\u{2fffe}-\u{2ffff}\u{3fffe}-\u{3ffff}\u{4fffe}-\u{4ffff}\u{5fffe}-\u{5ffff}\u{6fffe}-\u{6ffff}\u{7fffe}-\u{7ffff}\u{8fffe}-\u{8ffff}\u{9fffe}-\u{9ffff}\u{afffe}-\u{affff}\u{bfffe}-\u{bffff}\u{cfffe}-\u{cffff}\u{dfffe}-\u{dffff}\u{e0000}-\u{e0fff}\u{efffe}-\u{effff}\u{f0000}-\u{10ffff}]/u;
+const COMBINING = /[\u{300}-\u{36f}\u{483}-\u{489}\u{1ab0}-\u{1aff}\u{1dc0}-\u{1dff}\u{20d0}-\u{20ff}\u{fe20}-\u{fe2f}]/u;
+/** Marks on one character that are writing; more are a curtain. */
+const MARKS = 4;
+
+/** Characters that are there and not seen, that turn the line around or cover others, shown by their numbers. */
+export function visible(text) {
+  const all = String(text).replaceAll("\r\n", "\n");
+  if (!HIDDEN.test(all) && !COMBINING.test(all)) return all;
+  let marks = 0;
+  return Array.from(all, (sign) => {
+    marks = COMBINING.test(sign) ? marks + 1 : 0;
+    return HIDDEN.test(sign) || marks > MARKS ? `\\u{${sign.codePointAt(0).toString(16)}}` : sign;
+  }).join("");
+}
+
+/** What stands in an element: without what is nothing, and every text as one that is seen. */
+function inside(children) {
+  const there = children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+  return there.map((child) => (typeof child === "string" ? visible(child) : child));
+}
 
 /** An element with attributes (`on…` are listeners), and children that are elements or text. */
 export function h(name, attributes = {}, ...children) {
@@ -9,20 +33,14 @@ export function h(name, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(key, "");
     else element.setAttribute(key, String(value));
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...inside(children));
   return element;
 }
 
 /** Replaces all that an element holds. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(...inside(children));
   return element;
-}
-
-/** Characters that are there and not seen, or that turn the line around, shown by their numbers. */
-export function visible(text) {
-  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu,
-    (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
 }
 
 /** A text that is cut, where it is long. */
@@ -87,7 +105,7 @@ export function failure(error) {
 
 /** Says something to whoever reads the page with their ears; everybody else sees it. */
 export function say(text) {
-  document.getElementById("said").textContent = text;
+  document.getElementById("said").textContent = visible(text);
 }
 
 /** A field with its name; `within` tells it from one of the same name elsewhere on the page. */

@@ -125,6 +125,7 @@ function control(schema, required) {
     const input = h("input", { type: "number", step: schema.type === "integer" ? 1 : "any", min: schema.minimum, max: schema.maximum, required, value: usual });
     return { input, read: () => (input.value === "" ? undefined : Number(input.value)) };
   }
-  const input = h("input", { type: "text", spellcheck: "false", required, value: usual });
+  // What is sent is what is seen.
+  const input = h("input", { type: "text", spellcheck: "false", required, value: visible(usual ?? "") });
   return { input, read: () => (input.value === "" && !required ? undefined : input.value) };
 }

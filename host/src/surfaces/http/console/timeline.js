@@ -34,7 +34,7 @@ export class Timeline {
       const call = this.calls.get(glimpse.of);
       if (call) {
         call.progress.textContent = short(`${glimpse.message}${glimpse.percent == null ? "" : ` ${Math.round(glimpse.percent)} %`}`, 120);
-        call.progress.title = (glimpse.label ?? []).join(", ");
+        call.progress.title = visible((glimpse.label ?? []).join(", "));
         call.progress.hidden = false;
       }
     }
