@@ -4,15 +4,15 @@
 //! and the connection goes to those addresses and no others. Redirects are answers. Proxy variables
 //! are ignored. Secrets are filled in here ([`fill`]), after the permit, and taken out of the answer.
 
+mod certificate;
 mod fill;
-
 mod names;
 mod rates;
 mod stream;
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use std::{fmt, io};
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response};
@@ -252,14 +252,17 @@ fn check_size(got: usize, most: usize) -> Result<()> {
 
 /// What a failure of the HTTP library means. Its own text may hold the URL, which is left out.
 fn explain(error: &reqwest::Error) -> Error {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     let mut deepest = String::new();
     while let Some(one) = cause {
         if let Some(refused) = one.downcast_ref::<Refused>() {
             return refused.error();
         }
+        if let Some(fault) = certificate::fault(one) {
+            return certificate::refused(error, fault);
+        }
         deepest = one.to_string();
-        cause = one.source();
+        cause = below(one);
     }
     let (code, what) = if error.is_timeout() {
         (Code::TooSlow, "the server did not answer in time")
@@ -274,4 +277,17 @@ fn explain(error: &reqwest::Error) -> Error {
         code,
         format!("{what}: {}", crate::words::id::shown(&deepest)),
     )
+}
+
+/// What an error comes from. An error of input or output passes over the one that it was made of.
+fn below<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a (dyn std::error::Error + 'static)> {
+    let made_of = error
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref);
+    if let Some(made_of) = made_of {
+        return Some(made_of);
+    }
+    error.source()
 }

@@ -26,9 +26,10 @@ use super::tasks::Tasks;
 use crate::gate::{Performed, Permit, unfit};
 use crate::rules::Effect;
 use crate::rules::caller::Caller;
+use crate::rules::fetch::reason::Reason;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Content;
+use crate::words::event::{Content, EffectKind};
 use crate::words::label::Label;
 use crate::words::limits::{EFFECT_TIMEOUT_MS, EFFECTS_PER_CALL};
 
@@ -147,7 +148,13 @@ impl Wisher {
         let (station, caller) = (self.station.clone(), self.caller(passes_on));
         let effect = effect.map_err(|error| {
             let what = ("malformed".to_owned(), Content::Empty);
-            let why = (unfit(&error), error);
+            let denial = match E::KIND {
+                EffectKind::Fetch => Reason::unfit(&error),
+                EffectKind::Call | EffectKind::File | EffectKind::Keep | EffectKind::Show => {
+                    unfit(&error)
+                }
+            };
+            let why = (denial, error);
             station.gate.turn_down(&caller, E::KIND, what, why).error
         })?;
         let work = async move {

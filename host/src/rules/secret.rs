@@ -10,6 +10,7 @@
 //! Markers count in the URL and in headers. In a body, text is text: only where a line grants a place
 //! in a JSON body, a string that is a marker counts.
 
+mod common;
 mod ordinary;
 mod stray;
 
@@ -20,6 +21,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;
 
+use self::common::common;
 use self::ordinary::ordinary;
 use self::stray::Stray;
 use super::fetch::Fetch;
@@ -379,33 +381,6 @@ impl Placement {
     }
 }
 
-/// Values that many use; each would blank an ordinary word wherever it stands.
-const COMMON: [&str; 24] = [
-    "password",
-    "passw0rd",
-    "password1",
-    "password123",
-    "12345678",
-    "123456789",
-    "1234567890",
-    "qwertyui",
-    "qwertyuiop",
-    "qwerty123",
-    "iloveyou",
-    "sunshine",
-    "princess",
-    "football",
-    "baseball",
-    "trustno1",
-    "changeme",
-    "letmein1",
-    "superman",
-    "administrator",
-    "anonymous",
-    "username",
-    "undefined",
-    "localhost",
-];
 /// Different characters that a value has at least.
 const DIFFERENT_MIN: usize = 4;
 
@@ -433,13 +408,9 @@ pub fn check_value(value: &str) -> Result<()> {
     let lower = value.to_ascii_lowercase();
     let piece = piece(&lower);
     let repeated = piece.len() < lower.len();
-    if COMMON.contains(&piece) {
-        let what = match piece.chars().all(|c| c.is_ascii_digit()) {
-            true => "number",
-            false => "word",
-        };
+    if let Some(what) = common(piece) {
         let repeated = if repeated { ", repeated" } else { "" };
-        return wrong(&format!("it is a common {what}{repeated}"));
+        return wrong(&format!("it is {what}{repeated}"));
     }
     let different: std::collections::BTreeSet<char> = lower.chars().collect();
     if different.len() < DIFFERENT_MIN {

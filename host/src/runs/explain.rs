@@ -6,12 +6,13 @@ use super::host::Host;
 use super::known::typed_in;
 use super::offer::Offer;
 use super::written::Written;
-use crate::gate::{foresee, unfit};
+use crate::gate::foresee;
 use crate::guests::catalog::Tool;
 use crate::rules::agent::Agent;
 use crate::rules::call::foreseen::{Wish, foresee_all};
 use crate::rules::call::{Call, Within};
 use crate::rules::caller::{Caller, Judging, Led, Origin};
+use crate::rules::fetch::reason::Reason;
 use crate::rules::file::File;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape;
@@ -167,7 +168,9 @@ impl Host {
                     let word = if keep.passes_on() { "write" } else { "read" };
                     Some(Explained::of(format!("{word} notes"), verdict))
                 }
-                Wish::Unfit(text, error) => Some(Explained::of(text, Verdict::Deny(unfit(&error)))),
+                Wish::Unfit(text, error) => {
+                    Some(Explained::of(text, Verdict::Deny(Reason::unfit(&error))))
+                }
             };
             all.extend(explained.map(|explained| Explained {
                 guessed: foreseen.guessed,

@@ -5,10 +5,14 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use lazaret_tests::authority::{Authority, FUTURE, NOW, PAST, Server, confined, params};
-use rcgen::KeyPair;
+use rcgen::{BasicConstraints, IsCa, KeyPair};
 
+use crate::provider::station_at;
 use crate::server::{self, plain};
 use crate::station::{Ended, Station, hostile};
+
+/// What is said of a certificate for which nobody vouches who may.
+const NOBODY: &str = "nobody vouches for it whom this system trusts with that";
 
 /// Calls through a user who trusts `authority` and grants this server alone.
 fn asked(server: &Server, authority: &Authority) -> Ended {
@@ -32,11 +36,32 @@ fn ask(url: &str, authority: &Authority) -> Ended {
     station.finish(&mut call).ends(0)
 }
 
+/// Runs it for a user who trusts an authority that vouches for nobody here.
+fn run(station: &Station, arguments: &[&str]) -> Ended {
+    let trusted = station.write("authority.pem", &Authority::new(None).pem);
+    let mut command = station.command(arguments);
+    command.env("SSL_CERT_FILE", trusted);
+    station.finish(&mut command)
+}
+
+/// A server with a certificate of its own making, as of an authority.
+fn own_authority() -> Server {
+    let key = KeyPair::generate().unwrap();
+    let mut params = params(&["127.0.0.1"], NOW);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap();
+    Server::start(certificate, &key)
+}
+
 fn is_refused(server: &Server, authority: &Authority, why: &str) {
     let ended = asked(server, authority);
     ended
-        .prints(&["-> failed: no connection to the server", why])
-        .never("inside");
+        .prints(&[
+            "-> denied: the certificate of 127.0.0.1 is not trusted: ",
+            why,
+        ])
+        .never("inside")
+        .never("OtherError");
     assert_eq!(server.requests(), 0, "{why}");
 }
 
@@ -54,7 +79,7 @@ fn a_certificate_that_is_not_for_now_is_none() {
     is_refused(
         &authority.vouches(&["127.0.0.1"], PAST),
         &authority,
-        "xpired",
+        "it has expired",
     );
     is_refused(
         &authority.vouches(&["127.0.0.1"], FUTURE),
@@ -73,7 +98,11 @@ fn a_certificate_for_another_name_is_none() {
         &["*.0.0.1"],
         &[],
     ] {
-        is_refused(&authority.vouches(names, NOW), &authority, "not valid for");
+        is_refused(
+            &authority.vouches(names, NOW),
+            &authority,
+            "it is for another name",
+        );
     }
 }
 
@@ -82,20 +111,56 @@ fn a_server_that_vouches_for_itself_is_not_believed() {
     let key = KeyPair::generate().unwrap();
     let certificate = params(&["127.0.0.1"], NOW).self_signed(&key).unwrap();
     let server = Server::start(certificate, &key);
-    is_refused(&server, &Authority::new(None), "UnknownIssuer");
+    is_refused(&server, &Authority::new(None), NOBODY);
+    // As most that are made by hand: it says that it is an authority as well.
+    let server = own_authority();
+    is_refused(&server, &Authority::new(None), NOBODY);
+}
+
+/// A certificate stays what it is: nobody tries again, and whoever can mend it is told how.
+#[test]
+fn a_certificate_that_is_not_trusted_ends_a_call_at_once() {
+    let server = own_authority();
+    let url = format!("https://127.0.0.1:{}/", server.port());
+    let station = Station::with(&format!(
+        "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{url}\", private = true }}]\n"
+    ));
+    let args = format!("{{\"url\":\"{url}\"}}");
+    let ended = run(&station, &["call", "web.get_page", &args]).ends(3);
+    ended.says(&[
+        "the certificate of 127.0.0.1 is not trusted: ",
+        "(certificate_not_trusted)",
+        "nothing switches this off",
+        "SSL_CERT_FILE",
+    ]);
+    let ended = run(&station, &["call", "web.get_page", &args, "--json"]).ends(3);
+    let error = &ended.json()["error"];
+    assert_eq!(error["code"], "AUTHORIZATION_ERROR", "{error}");
+    assert_eq!(error["retryable"], false, "{error}");
+    assert_eq!(server.requests(), 0);
+}
+
+/// A model's server is met in the same words, and asked no second time.
+#[test]
+fn a_models_server_without_a_certificate_that_is_trusted_is_told_nothing() {
+    let server = own_authority();
+    let station = station_at(&format!("https://127.0.0.1:{}", server.port()));
+    let ended = run(&station, &["run", "how long?"]).ends(3);
+    ended.says(&["the certificate of 127.0.0.1 is not trusted: ", NOBODY]);
+    assert_eq!(server.requests(), 0);
 }
 
 #[test]
 fn an_authority_that_nobody_trusts_vouches_for_nobody() {
     let server = Authority::new(None).vouches(&["127.0.0.1"], NOW);
-    is_refused(&server, &Authority::new(None), "certificate");
+    is_refused(&server, &Authority::new(None), NOBODY);
 }
 
 #[test]
 fn an_authority_vouches_only_for_names_that_are_its_own() {
     let authority = Authority::new(Some(confined()));
     let server = authority.vouches(&["127.0.0.1"], NOW);
-    is_refused(&server, &authority, "NameConstraintViolation");
+    is_refused(&server, &authority, NOBODY);
 }
 
 #[test]

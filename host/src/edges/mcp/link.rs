@@ -360,7 +360,11 @@ where
         };
         let what = format!("the server `{}` did not start: {why}", ear.server());
         let hints = failed.iter().flat_map(Error::hints).cloned();
-        hints.fold(Error::new(Code::FetchFailed, what), Error::hint)
+        let may_pass = failed.as_ref().is_none_or(Error::is_retryable);
+        hints.fold(
+            Error::new(Code::FetchFailed, what).retry(may_pass),
+            Error::hint,
+        )
     })
 }
 

@@ -22,6 +22,10 @@ const QUOTES: &str = "\"'`“”‘’„‚«»‹›";
 const OPENING: &str = "([{<";
 const CLOSING: &str = ")]}>";
 const MARKS: &str = ".,;:!?…";
+/// What a quotation may follow at once, as in `key="10"`.
+const INTRODUCING: &str = ",:=";
+/// Quotes that begin and end alike.
+const STRAIGHT: &str = "\"'`";
 
 impl Typed {
     /// Adds a text.
@@ -43,8 +47,9 @@ impl Typed {
         let bare = value.trim_matches(|c| is_edge(c) || MARKS.contains(c));
         let quoted = is_digits(bare) || value.contains(char::is_whitespace);
         let among = |texts: &[String], value: &str| {
-            let found =
-                |text: &String| occurrences(text, value).any(|around| around.is_token(quoted));
+            let found = |text: &String| {
+                occurrences(text, value).any(|around| around.is_token(value, quoted))
+            };
             texts.iter().any(found)
         };
         match kind {
@@ -63,7 +68,8 @@ impl Typed {
     /// Whether a value was typed that has to stand in quotes, and stands in none.
     #[must_use]
     pub fn lacks_quotes(&self, value: &str) -> bool {
-        let found = |text: &String| occurrences(text, value).any(|around| around.is_token(false));
+        let found =
+            |text: &String| occurrences(text, value).any(|around| around.is_token(value, false));
         !value.is_empty() && !self.has(Kind::Value, value) && self.texts.iter().any(found)
     }
 
@@ -71,7 +77,7 @@ impl Typed {
     /// nothing “go”.
     #[must_use]
     pub fn calls(&self, name: &str) -> bool {
-        let in_quotes = |text: &String| occurrences(text, name).any(|around| around.is_token(true));
+        let in_quotes = |text: &String| occurrences(text, name).any(|around| around.quotes(name));
         let is_word = name.chars().all(char::is_alphabetic);
         !name.is_empty()
             && (self.texts.iter().any(in_quotes) || (!is_word && self.has(Kind::Value, name)))
@@ -152,24 +158,26 @@ fn longest_name(rest: &[String], names: &impl Fn(&str) -> bool) -> Option<usize>
 const TITLE_BYTES: usize = 512;
 const TITLE_QUOTES: usize = 8;
 
+/// How many quotes may stand around one another.
+const QUOTES_IN_A_ROW: usize = 4;
+
 /// The words of whatever stands in quotes. Apostrophes open and close nothing.
 fn quoted(text: &str) -> Vec<Vec<String>> {
-    let marks = text.char_indices().filter(|(_, c)| QUOTES.contains(*c));
+    let marks = text.char_indices().filter(|(_, c)| is_quote(*c));
     let marks: Vec<(usize, usize)> = marks.map(|(at, c)| (at, at + c.len_utf8())).collect();
-    let opens = |at: usize| {
-        let before = text.get(..at).and_then(|text| text.chars().next_back());
-        before.is_none_or(|c| is_edge(c) && !CLOSING.contains(c))
-    };
-    let closes = |end: usize| {
-        let after = text.get(end..).and_then(|text| text.chars().next());
-        after.is_none_or(|c| (is_edge(c) && !OPENING.contains(c)) || MARKS.contains(c))
-    };
     let mut found = Vec::new();
-    for (place, (at, from)) in marks.iter().enumerate() {
+    for (place, (_, from)) in marks.iter().enumerate() {
         let ends = marks.iter().skip(place + 1).take(TITLE_QUOTES);
         let ends = ends.take_while(|(to, _)| to - from <= TITLE_BYTES);
-        for (to, _) in ends.filter(|(_, end)| opens(*at) && closes(*end)) {
-            found.push(words(text.get(*from..*to).unwrap_or_default()));
+        for (to, _) in ends {
+            let around = Around {
+                before: text.get(..*from).unwrap_or_default(),
+                after: text.get(*to..).unwrap_or_default(),
+            };
+            let inside = text.get(*from..*to).unwrap_or_default();
+            if around.quotes(inside) {
+                found.push(words(inside));
+            }
         }
     }
     found
@@ -177,31 +185,56 @@ fn quoted(text: &str) -> Vec<Vec<String>> {
 
 /// What stands before and after a value.
 struct Around<'a> {
-    before: Option<char>,
+    before: &'a str,
     after: &'a str,
 }
 
 impl Around<'_> {
-    fn is_token(&self, quoted: bool) -> bool {
-        let mut after = self.after.chars();
+    /// Whether quotes stand around the value, which begin and end there. An apostrophe stands in a word and does neither,
+    /// and what lies between the end of one quotation and the beginning of the next stands in none.
+    fn quotes(&self, value: &str) -> bool {
+        let (mut before, mut after) = (self.before.chars(), self.after.chars());
+        let (Some(open), Some(close)) = (before.next_back(), after.next()) else {
+            return false;
+        };
+        let (before, after) = (before.as_str(), after.as_str());
+        let alike = open == close || !STRAIGHT.contains(open) && !STRAIGHT.contains(close);
+        // A quote between blanks may be either. What is all that was written is in quotes whatever it begins or ends with.
+        let at_begin = before.is_empty() || !value.starts_with(char::is_whitespace);
+        let at_end = after.is_empty() || !value.ends_with(char::is_whitespace);
+        let opens = beyond_quotes(before.chars().rev())
+            .is_none_or(|c| c.is_whitespace() || OPENING.contains(c) || INTRODUCING.contains(c));
+        let closes = beyond_quotes(after.chars())
+            .is_none_or(|c| c.is_whitespace() || CLOSING.contains(c) || MARKS.contains(c));
+        is_quote(open) && is_quote(close) && alike && at_begin && at_end && opens && closes
+    }
+
+    /// Whether it is whole, and where that is asked for all that stands in quotes.
+    fn is_token(&self, value: &str, quoted: bool) -> bool {
         if quoted {
-            let before = self.before.is_some_and(|c| QUOTES.contains(c));
-            return before && after.next().is_some_and(|c| QUOTES.contains(c));
+            return self.quotes(value);
         }
-        let before = self
-            .before
-            .is_none_or(|c| c.is_whitespace() || QUOTES.contains(c) || OPENING.contains(c));
+        let before = self.before.chars().next_back();
+        let before = before.is_none_or(|c| {
+            c.is_whitespace() || OPENING.contains(c) || is_quote(c) && !self.is_within_word()
+        });
+        let mut after = self.after.chars();
         // A mark closes only where something else closes after it: `x.com` is not in `x.com.evil`.
         let closing = after.find(|c| !MARKS.contains(*c));
         let closed =
             closing.is_none_or(|c| c.is_whitespace() || QUOTES.contains(c) || CLOSING.contains(c));
         before && closed
     }
+
+    /// Whether what stands before it is an apostrophe: `brien@x.com` is not in `o'brien@x.com`.
+    fn is_within_word(&self) -> bool {
+        beyond_quotes(self.before.chars().rev()).is_some_and(char::is_alphanumeric)
+    }
 }
 
 fn occurrences<'a>(text: &'a str, value: &'a str) -> impl Iterator<Item = Around<'a>> {
     text.match_indices(value).map(|(at, found)| Around {
-        before: text.get(..at).and_then(|before| before.chars().next_back()),
+        before: text.get(..at).unwrap_or_default(),
         after: text.get(at + found.len()..).unwrap_or_default(),
     })
 }
@@ -212,6 +245,13 @@ fn is_digits(text: &str) -> bool {
 
 fn is_quote(c: char) -> bool {
     QUOTES.contains(c)
+}
+
+/// The first that is no quote; the quote itself where too many stand in a row.
+fn beyond_quotes(chars: impl Iterator<Item = char>) -> Option<char> {
+    let mut chars = chars.enumerate();
+    let first = chars.find(|(place, c)| *place >= QUOTES_IN_A_ROW || !is_quote(*c));
+    first.map(|(_, c)| c)
 }
 
 fn is_edge(c: char) -> bool {
@@ -249,6 +289,8 @@ mod tests {
             ("write to doe@x.com-", Kind::Mail, "doe@x.com", false),
             ("write to xdoe@x.com", Kind::Mail, "doe@x.com", false),
             ("(doe@x.com), now", Kind::Mail, "doe@x.com", true),
+            ("write to o'brien@x.com", Kind::Mail, "brien@x.com", false),
+            ("write to 'brien@x.com'", Kind::Mail, "brien@x.com", true),
             ("<doe@x.com>", Kind::Mail, "doe@x.com", true),
             ("doe@x.com", Kind::Mail, "dое@x.com", false),
             ("pay 12 to 'B-12'", Kind::Value, "12", false),
@@ -284,6 +326,51 @@ mod tests {
             ("", Kind::Value, "", false),
         ] {
             assert_eq!(typed(text).has(kind, value), expected, "{value} in {text}");
+        }
+    }
+
+    /// What was typed with apostrophes in it has no quotes for that, and has none between two quotations.
+    #[test]
+    fn only_a_quotation_is_in_quotes() {
+        for (text, value, expected) in [
+            ("He is 5'10' tall", "10", false),
+            (
+                "Don't delete the notes of Bob's team",
+                "t delete the notes of Bob",
+                false,
+            ),
+            (
+                "Don’t delete the notes of Bob’s team",
+                "t delete the notes of Bob",
+                false,
+            ),
+            ("move \"a\" to \"b\"", " to ", false),
+            ("move \"a \" to \" b\"", " to ", false),
+            ("move '\"a\"' to '\"b\"'", " to ", false),
+            ("say \"yes,\" he said, \"or no\"", " he said, ", false),
+            ("move \"\" to \"\"", " to ", false),
+            ("say \"a \" to\" it", " to", false),
+            ("say \"to \" a\" it", "to ", false),
+            ("a '90s set of 10\" size", "90s set of 10", false),
+            ("keep 'Bob's plan'", "Bob's plan", true),
+            ("keep '10'.", "10", true),
+            ("keep (\"10\")", "10", true),
+            ("keep \"10\", \"12\"", "12", true),
+            ("{\"key\":\"10\",\"of\":[\"11\",\"12\"]}", "10", true),
+            ("{\"key\":\"10\",\"of\":[\"11\",\"12\"]}", "12", true),
+            ("key='10'", "10", true),
+            ("„10“ and “12” and «14»", "10", true),
+            ("„10“ and “12” and «14»", "12", true),
+            ("„10“ and “12” and «14»", "14", true),
+            ("\" 10 \"", " 10 ", true),
+            ("x'10'", "10", false),
+            ("'10'x", "10", false),
+        ] {
+            assert_eq!(
+                typed(text).has(Kind::Value, value),
+                expected,
+                "{value} in {text}"
+            );
         }
     }
 

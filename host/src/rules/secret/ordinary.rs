@@ -33,6 +33,29 @@ const HEADERS: [&str; 28] = [
     "x-api-key",
     "x-requested-with",
 ];
+/// Those of them with which somebody shows who they are: what stands behind one may be a secret.
+const CREDENTIALS: [&str; 4] = [
+    "authorization",
+    "proxy-authorization",
+    "set-cookie",
+    "x-api-key",
+];
+/// Names of headers that are shorter than that.
+const SHORT_HEADERS: [&str; 13] = [
+    "accept", "age", "allow", "date", "etag", "expires", "host", "location", "origin", "pragma",
+    "referer", "server", "vary",
+];
+/// How the first line of a request begins.
+const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
+/// This machine, as programs call it.
+const HERE: [&str; 5] = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]", "::1"];
+/// Folders that every system has.
+const FOLDERS: [&str; 14] = [
+    "/bin/", "/boot/", "/dev/", "/etc/", "/home/", "/lib/", "/opt/", "/proc/", "/root/", "/sbin/",
+    "/sys/", "/tmp/", "/usr/", "/var/",
+];
+/// Parameters of a MIME type that say nothing of their own.
+const PARAMETERS: [&str; 4] = ["charset", "format", "q", "version"];
 /// What the name of a MIME type begins with.
 const MIME: [&str; 9] = [
     "application",
@@ -55,7 +78,15 @@ const FILES: [&str; 20] = [
 pub(super) fn ordinary(value: &str) -> Option<&'static str> {
     if HEADERS.contains(&value) {
         Some("the name of a header")
-    } else if is_mime(value) {
+    } else if is_header(value) {
+        Some("a header")
+    } else if is_first_line(value) {
+        Some("the first line of a request or an answer")
+    } else if is_here(value) {
+        Some("the address of this machine")
+    } else if is_system_path(value) {
+        Some("a path of the system")
+    } else if value.split(',').all(|one| is_mime(one.trim())) {
         Some("a MIME type")
     } else if is_file(value) {
         Some("the name of a file")
@@ -68,12 +99,54 @@ pub(super) fn ordinary(value: &str) -> Option<&'static str> {
     }
 }
 
+/// A header and its value, which is nobody's secret.
+fn is_header(value: &str) -> bool {
+    let (name, _) = value.split_once(": ").unwrap_or_default();
+    let known = HEADERS.contains(&name) || SHORT_HEADERS.contains(&name);
+    known && !CREDENTIALS.contains(&name)
+}
+
+/// As `GET /docs/ HTTP/1.1` and `HTTP/1.1 200 OK`. A path may be a secret, but not of letters alone.
+fn is_first_line(value: &str) -> bool {
+    if value.starts_with("http/1.") {
+        return value.contains(' ');
+    }
+    let (method, rest) = value.split_once(' ').unwrap_or_default();
+    let path = rest.rsplit_once(" http/").map_or(rest, |(path, _)| path);
+    let plain = |c: char| c.is_ascii_alphabetic() || "/-_.*".contains(c);
+    METHODS.contains(&method) && path.starts_with(['/', '*']) && path.chars().all(plain)
+}
+
+/// With a port or without.
+fn is_here(value: &str) -> bool {
+    HERE.iter().any(|here| {
+        let rest = value.strip_prefix(here);
+        let port = rest.and_then(|rest| rest.strip_prefix(':'));
+        rest == Some("") || port.is_some_and(|port| port.chars().all(|c| c.is_ascii_digit()))
+    })
+}
+
+fn is_system_path(value: &str) -> bool {
+    let named = |c: char| c.is_ascii_alphanumeric() || "/+-_.".contains(c);
+    FOLDERS.iter().any(|folder| value.starts_with(folder)) && value.chars().all(named)
+}
+
+/// With parameters that say nothing of their own.
 fn is_mime(value: &str) -> bool {
-    let (sort, name) = value.split_once('/').unwrap_or_default();
+    let mut parts = value.split(';');
+    let (sort, name) = parts
+        .next()
+        .and_then(|kind| kind.split_once('/'))
+        .unwrap_or_default();
     let named = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    let is_said = |part: &str| {
+        let (key, _) = part.trim().split_once('=').unwrap_or_default();
+        PARAMETERS.contains(&key)
+    };
     MIME.contains(&sort)
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(named)
+        && parts.all(is_said)
 }
 
 /// Of letters alone before its end, as no key is.

@@ -1,5 +1,7 @@
 //! Places of secrets: what is filled, what is denied in the same words, and what helps.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::rules::grant::METHODS;
 
@@ -442,17 +444,53 @@ fn short_and_common_values_are_refused() {
         ("Canary7xY", "at least 10 such characters"),
         ("C@nary7x", "at least 9 such characters"),
     ] {
-        let error = check_value(value).unwrap_err();
-        assert!(
-            error.message().contains(says),
-            "{value}: {}",
-            error.message()
-        );
-        assert!(
-            value.is_empty() || !error.message().contains(value),
-            "{value}"
-        );
+        refused(value, says);
     }
+}
+
+#[test]
+fn what_is_made_of_a_common_word_and_what_stands_in_ordinary_text_is_refused() {
+    for (value, says) in [
+        ("letmein123", "it is a common word with digits or marks"),
+        ("qwerty1234", "it is a common word"),
+        ("monkey12345", "it is a common word"),
+        ("welcome2024", "it is a common word"),
+        ("iloveyou12", "it is a common word"),
+        ("Summer2024!", "it is a common word"),
+        ("P@$$w0rd", "it is a common word"),
+        ("admin@localhost", "it is a common word"),
+        (
+            "localhost:8080",
+            "the address of this machine; redacting it",
+        ),
+        ("127.0.0.1:8080", "the address of this machine"),
+        ("[::1]:8080", "the address of this machine"),
+        ("/usr/bin/env", "a path of the system"),
+        ("/home/me/.config", "a path of the system"),
+        ("Content-Type: text/plain", "a header"),
+        ("Host: example.com", "a header"),
+        ("text/html; charset=utf-8", "a MIME type"),
+        ("text/html, application/json;q=0.5", "a MIME type"),
+        ("GET / HTTP/1.1", "the first line of a request"),
+        (
+            "POST /docs/index.html HTTP/1.1",
+            "the first line of a request",
+        ),
+        (
+            "HTTP/1.1 200 OK",
+            "the first line of a request or an answer",
+        ),
+    ] {
+        refused(value, says);
+    }
+}
+
+/// For this reason, and without a word of the value.
+fn refused(value: &str, says: &str) {
+    let error = check_value(value).unwrap_err();
+    let message = error.message();
+    assert!(message.contains(says), "{value}: {message}");
+    assert!(value.is_empty() || !message.contains(value), "{value}");
 }
 
 #[test]
@@ -476,6 +514,21 @@ fn what_looks_like_nothing_else_and_is_long_enough_is_kept() {
         "C@nary7xY",
         "canary7.json",
         "päßwört-9",
+        "Summer2024!-Xq7",
+        "localhost-8f3a9c",
+        "localhost:8080/hooks/TOKEN",
+        "Authorization: Bearer 8f3a9c2e",
+        "X-Api-Key: 8f3a9c2e",
+        "GET /services/T01/8f3a9c HTTP/1.1",
+        "text/plain; boundary=8f3a9c",
+        "/services/8f3a9c",
+        "sk-proj-7Qm2Lx9Tb4Wd",
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "AKIAIOSFODNN7EXAMPLE",
+        "xoxb-2048-7Qm2Lx9Tb4Wd",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "summer monday monkey dragon",
+        "summer-monday-monkey-dragon",
     ] {
         assert!(check_value(value).is_ok(), "{value}");
     }
@@ -543,5 +596,19 @@ fn a_part_of_a_url_is_read_as_a_server_reads_it() {
         ("caf%C3%A9 %ff", "café \u{fffd}"),
     ] {
         assert_eq!(unescaped(part), read, "{part}");
+    }
+}
+
+proptest! {
+    /// What is random is kept, however it is written.
+    #[test]
+    fn random_characters_are_kept(
+        mixed in "[A-Za-z][A-Za-z0-9]{10,40}[0-9]",
+        packed in "[A-Za-z][A-Za-z0-9+/]{10,40}[0-9]={0,2}",
+        hex in "[0-9a-f]{16,64}",
+    ) {
+        for value in [mixed, packed, hex] {
+            prop_assert!(check_value(&value).is_ok(), "{value}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{Attribute, Served, Value, count, text};
+use crate::rules::fetch::reason::Reason;
 use crate::words::budget::Over;
 use crate::words::error::Code;
 use crate::words::event::{
@@ -272,6 +273,9 @@ pub(super) fn refused(verdict: &Verdict) -> String {
         Verdict::Deny(denial) => denial.rule.as_str(),
         Verdict::Allow { .. } | Verdict::Ask(_) => "",
     };
+    if rule == Reason::Malformed.word() {
+        return Code::BadInput.word();
+    }
     let code = unfit.into_iter().find(|code| code.envelope() == rule);
     code.unwrap_or(Code::Denied).word()
 }

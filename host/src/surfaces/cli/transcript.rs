@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::rules::budget::is_overspending;
+use crate::rules::fetch::reason::Reason;
 use crate::rules::flow::handles::handle_in;
 use crate::rules::policy::Policy;
 use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
@@ -349,11 +350,12 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
     }
 }
 
-/// Whether nothing was decided: the arguments do not fit the tool, or there is no such tool, or no such handle. A rule of
-/// policy has a name of its own.
+/// Whether nothing was decided: the arguments do not fit the tool, or there is no such tool, no such handle, or it is no
+/// request. A rule of policy has a name of its own.
 pub(super) fn is_mistake(denial: &Denial) -> bool {
-    let mistakes = [Code::BadArgs, Code::UnknownTool, Code::NotFound];
-    mistakes.map(Code::envelope).contains(&denial.rule.as_str())
+    let mistakes = [Code::BadArgs, Code::UnknownTool, Code::NotFound].map(Code::envelope);
+    let rule = denial.rule.as_str();
+    mistakes.contains(&rule) || rule == Reason::Malformed.word()
 }
 
 fn line_of_stop(stopped: &Stopped, denied: usize, is_live: bool) -> String {
@@ -672,6 +674,7 @@ mod tests {
             (of(Code::BadArgs), "wrong"),
             (of(Code::UnknownTool), "wrong"),
             (of(Code::NotFound), "wrong"),
+            (by("malformed"), "wrong"),
             (of(Code::BadSurface), "denied"),
             (of(Code::Unconfirmed), "denied"),
             (by("blocked_tool"), "denied"),

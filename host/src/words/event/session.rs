@@ -63,7 +63,6 @@ pub struct Noted {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// What influenced them.
-    #[serde(default)]
     pub label: Label,
     /// Why it said nothing, where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

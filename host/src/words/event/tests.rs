@@ -34,6 +34,7 @@ fn what_has_a_label_is_not_read_without_it() {
         "finished",
         "observed",
         "compacted",
+        "compacted",
     ];
     assert_eq!(labels, expected);
 }
@@ -135,7 +136,12 @@ fn went_on() -> Vec<Event> {
             summary_tokens: 1,
             estimated: false,
             instead: String::new(),
-            after: Vec::new(),
+            after: vec![Noted {
+                tool: ToolName::parse("notes.get").unwrap(),
+                text: "y".to_owned(),
+                label: label(),
+                failed: None,
+            }],
             spent: Spent::default(),
         })),
     ]
@@ -201,12 +207,20 @@ fn what_others_wrote_is_cleaned_wherever_it_stands() {
 
 /// Where objects stand that have a label.
 fn places_of_labels(value: &Value, place: &str) -> Vec<String> {
-    let Some(fields) = value.as_object() else {
-        return Vec::new();
-    };
-    let own = fields.contains_key("label").then(|| place.to_owned());
-    let below = fields
-        .iter()
-        .flat_map(|(key, value)| places_of_labels(value, &format!("{place}/{key}")));
-    own.into_iter().chain(below).collect()
+    let below = |key: String, value: &Value| places_of_labels(value, &format!("{place}/{key}"));
+    match value {
+        Value::Object(fields) => {
+            let own = fields.contains_key("label").then(|| place.to_owned());
+            let fields = fields.iter();
+            let inside = fields.flat_map(|(key, value)| below(key.clone(), value));
+            own.into_iter().chain(inside).collect()
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items
+                .flat_map(|(at, value)| below(at.to_string(), value))
+                .collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
 }
