@@ -6,6 +6,7 @@
 
 mod ear;
 mod ending;
+mod incoming;
 mod link;
 pub mod login;
 mod parts;

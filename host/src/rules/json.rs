@@ -18,11 +18,33 @@ use crate::words::message::WishedArgs;
 /// # Errors
 /// The place (line and column) and what is wrong there, without the value.
 pub fn parse(text: &str) -> Result<Value, String> {
+    parse_within(text, JSON_DEPTH)
+}
+
+/// The same with so many levels at most, where what lies deeper is judged by whoever uses it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_within(text: &str, most: usize) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Strict { depth: 0 }
+    let value = Strict { depth: 0, most }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| error.to_string())
+}
+
+/// Whether a value is nested no deeper than that, as [`parse_within`] counts it.
+#[must_use]
+pub fn is_within(value: &Value, most: usize) -> bool {
+    let inner = |item: &Value| {
+        most.checked_sub(1)
+            .is_some_and(|most| is_within(item, most))
+    };
+    match value {
+        Value::Array(items) => items.iter().all(inner),
+        Value::Object(map) => map.values().all(inner),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
 }
 
 /// Reads arguments as a model, guest or client wrote them; nothing at all is an empty object. What is
@@ -37,13 +59,24 @@ pub fn wished(text: &str) -> WishedArgs {
 
 struct Strict {
     depth: usize,
+    most: usize,
+}
+
+impl Strict {
+    fn inner(&self) -> Self {
+        Self {
+            depth: self.depth.saturating_add(1),
+            most: self.most,
+        }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        if self.depth > JSON_DEPTH {
-            return Err(D::Error::custom(format!("nested deeper than {JSON_DEPTH}")));
+        if self.depth > self.most {
+            let what = format!("nested deeper than {}", self.most);
+            return Err(D::Error::custom(what));
         }
         reader.deserialize_any(self)
     }
@@ -80,9 +113,7 @@ impl<'de> Visitor<'de> for Strict {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Self {
-            depth: self.depth + 1,
-        })? {
+        while let Some(item) = items.next_element_seed(self.inner())? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -90,9 +121,7 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(Key(key)) = entries.next_key()? {
-            let value = entries.next_value_seed(Self {
-                depth: self.depth + 1,
-            })?;
+            let value = entries.next_value_seed(self.inner())?;
             if map.insert(key, value).is_some() {
                 return Err(A::Error::custom("a key comes twice in one object"));
             }
@@ -178,6 +207,12 @@ mod tests {
         assert!(parse(&deep).is_err());
         let nested = format!("{}1{}", "[".repeat(65), "]".repeat(65));
         assert!(parse(&nested).unwrap_err().contains("deeper than 64"));
+        // Whoever reads deeper counts as it does.
+        for levels in 0..70 {
+            let nested = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+            let read = parse_within(&nested, 70).unwrap();
+            assert_eq!(is_within(&read, 64), parse(&nested).is_ok(), "{levels}");
+        }
     }
 
     #[test]

@@ -70,6 +70,10 @@ impl<'a> Server<'a> {
 
     /// Sends a request with these lines in its head beside those that all have.
     fn send(&self, method: &str, lines: &[&str], body: &str) -> Got {
+        self.send_bytes(method, lines, body.as_bytes())
+    }
+
+    fn send_bytes(&self, method: &str, lines: &[&str], body: &[u8]) -> Got {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let mut head = format!(
             "{method} /mcp HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n",
@@ -94,7 +98,7 @@ impl<'a> Server<'a> {
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
         // A server that has had enough does not read on.
-        let _ = stream.write_all(body.as_bytes());
+        let _ = stream.write_all(body);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -112,8 +116,12 @@ impl<'a> Server<'a> {
 
     /// The same with the token.
     fn post(&self, lines: &[&str], body: &str) -> Got {
+        self.post_bytes(lines, body.as_bytes())
+    }
+
+    fn post_bytes(&self, lines: &[&str], body: &[u8]) -> Got {
         let token = format!("Authorization: Bearer {}", self.token);
-        self.send("POST", &[&[token.as_str()], lines].concat(), body)
+        self.send_bytes("POST", &[&[token.as_str()], lines].concat(), body)
     }
 
     /// What it has said beside its address.
@@ -356,6 +364,53 @@ fn bodies_are_bounded_and_must_be_messages() {
         4
     );
     assert_eq!(server.post(&[], BEGIN).status, 200);
+    server.end();
+}
+
+/// As over standard input: two readers of one message would see two, and the library takes the last of a key.
+#[test]
+fn what_is_no_strict_json_is_refused_in_the_words_of_the_protocol() {
+    let station = Station::new();
+    let server = Server::of(&station);
+    let nested = format!("{}{}", "[".repeat(90), "]".repeat(90));
+    let arguments = |written: &str| {
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"text__count","arguments":ARGS,
+            "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+        call.replace("ARGS", written)
+    };
+    let lines = [
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        "Mcp-Name: text__count",
+    ];
+    let good = server.post(&lines, &arguments(r#"{"text":"b c"}"#));
+    let told = good.message();
+    assert_eq!(
+        told["result"]["structuredContent"]["data"]["words"], 2,
+        "{told}"
+    );
+    for (body, says) in [
+        (
+            arguments(r#"{"text":"a","text":"b c"}"#).into_bytes(),
+            "the body is no JSON: a key comes twice",
+        ),
+        (
+            arguments(&format!(r#"{{"text":"a","more":{nested}}}"#)).into_bytes(),
+            "the body is no JSON: nested deeper than 64",
+        ),
+        (b"nope".to_vec(), "the body is no JSON: "),
+        (b"\"\xff\"".to_vec(), "the body is no UTF-8 text"),
+    ] {
+        let got = server.post_bytes(&lines, &body);
+        assert_eq!(
+            (got.status, got.header("content-type")),
+            (400, Some("application/json"))
+        );
+        let told = got.message();
+        assert_eq!(told["error"]["code"], -32700, "{told}");
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(says), "{message}");
+    }
     server.end();
 }
 

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, kill_process, kill_process_group,
@@ -25,6 +25,7 @@ use super::ending::Ending;
 use super::parts::own_folder;
 use crate::edges::named;
 use crate::rules::server::{Program, Terms, Variable};
+use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::limits::{SERVER_LINE_BYTES, SERVER_WORDS_BYTES};
 use crate::words::lock::lock;
@@ -228,12 +229,48 @@ impl LastWords {
     }
 }
 
+/// How much is read in a moment of what a server writes for people. The rest waits in its pipe, and the server for that.
+const MOMENT: Duration = Duration::from_millis(100);
+/// As much as a pipe holds, so that what is left of one that has ended is read soon.
+const MOMENT_BYTES: usize = 64 << 10;
+const MOMENT_LINES: usize = 1_000;
+
+/// What was read in this moment.
+struct Sip {
+    began: Instant,
+    bytes: usize,
+    lines: usize,
+}
+
+impl Sip {
+    fn new(now: Instant) -> Self {
+        Self {
+            began: now,
+            bytes: 0,
+            lines: 0,
+        }
+    }
+
+    /// How long no more is read, after so many bytes and lines.
+    fn take(&mut self, now: Instant, (bytes, lines): (usize, usize)) -> Option<Duration> {
+        if now.saturating_duration_since(self.began) >= MOMENT {
+            *self = Self::new(now);
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.lines = self.lines.saturating_add(lines);
+        let is_much = self.bytes > MOMENT_BYTES || self.lines > MOMENT_LINES;
+        is_much.then(|| MOMENT.saturating_sub(now.saturating_duration_since(self.began)))
+    }
+}
+
 /// Passes on what a server writes for people, line by line, and keeps the end of it.
 async fn listen(words: ChildStderr, ear: Ear, last: Arc<Mutex<LastWords>>) {
     let mut words = BufReader::new(words);
     let mut line = Vec::new();
     let mut piece = [0; 1_024];
+    let mut sip = Sip::new(Clock::instant());
     while let Ok(bytes @ 1..) = words.read(&mut piece).await {
+        let mut lines = 0_usize;
         for byte in piece.iter().take(bytes) {
             lock(&last).add(*byte);
             if *byte != b'\n' {
@@ -248,6 +285,11 @@ async fn listen(words: ChildStderr, ear: Ear, last: Arc<Mutex<LastWords>>) {
                 false => ear.log(&String::from_utf8_lossy(&line)),
             }
             line.clear();
+            lines = lines.saturating_add(1);
+        }
+        if let Some(rest) = sip.take(Clock::instant(), (bytes, lines)) {
+            // Running out is what this is for.
+            let _ = tokio::time::timeout(rest, std::future::pending::<()>()).await;
         }
     }
 }
@@ -288,6 +330,20 @@ mod tests {
         let mut last = LastWords::default();
         said.bytes().for_each(|byte| last.add(byte));
         String::from_utf8(last.whole_lines()).unwrap()
+    }
+
+    /// A flood of words fills the server's own pipe, and keeps nobody here busy.
+    #[test]
+    fn so_much_is_read_in_a_moment_and_then_no_more_until_the_next() {
+        let began = Clock::instant();
+        for most in [(MOMENT_BYTES, 0), (MOMENT_LINES, MOMENT_LINES)] {
+            let mut sip = Sip::new(began);
+            assert_eq!(sip.take(began, most), None);
+            let late = began + MOMENT / 2;
+            assert_eq!(sip.take(late, (1, 1)), Some(MOMENT / 2), "{most:?}");
+            assert_eq!(sip.take(began + MOMENT, most), None);
+            assert_eq!(sip.take(began + MOMENT, (1, 1)), Some(MOMENT));
+        }
     }
 
     /// Nobody recognises the rest of a secret whose beginning is gone.

@@ -1,13 +1,18 @@
 //! A server that is asked over HTTP: each request is the operator's, judged by the line of `[mcp.NAME]` and nothing
 //! else, and leaves through egress with its checks of addresses, its bounds and its secrets.
 //!
+//! A stream that breaks off is taken up again when it is time, and never at once, whatever the server or the library would
+//! have; one that brings too much, or what is no strict JSON, ends its server.
+//!
 //! Redirects are answers, and answers like these end nothing but the request. A server that wants to know who asks is shown
 //! a header with a secret of the operator's, or the token of whoever has logged in to it; where it wants more than that,
 //! what it said is kept for the next login, and the person is told.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http::{HeaderName, HeaderValue};
@@ -15,6 +20,7 @@ use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
     StreamableHttpPostResponse,
@@ -23,14 +29,15 @@ use sse_stream::{Sse, SseStream};
 
 use super::Around;
 use super::ending::Ending;
+use super::incoming::{Pace, strict};
 use super::login::Logins;
 use super::sender::{Sender, whole};
 use crate::edges::egress::Stream;
 use crate::rules::server::login::{Challenge, advice};
-use crate::rules::server::{Bounds, Remote, Terms};
-use crate::words::clock::Clock;
+use crate::rules::server::{Remote, Terms};
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::REFUSAL_BYTES;
+use crate::words::limits::servers::{SERVER_RETRY_MS, SERVER_RETRY_MS_MAX};
 use crate::words::lock::lock;
 
 /// Sends requests to one server. Cheap to clone.
@@ -47,6 +54,8 @@ struct Parts {
     renewals: tokio::sync::Mutex<u64>,
     /// What it said when it wanted to know who asks.
     challenged: Challenged,
+    /// Of all its streams together: a new one is no new beginning.
+    pace: Mutex<Pace>,
     ending: Arc<Ending>,
 }
 
@@ -89,6 +98,7 @@ impl Desk {
             logins,
             renewals: tokio::sync::Mutex::default(),
             challenged,
+            pace: Mutex::new(Pace::new(terms.bounds)),
             ending,
         })))
     }
@@ -98,6 +108,10 @@ impl Desk {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.0.remote.url.clone());
         config.max_sse_event_size = terms.bounds.message_bytes;
         config.max_concurrent_requests = terms.bounds.calls_at_once;
+        let mut again = ExponentialBackoff::default();
+        again.base_duration = Duration::from_millis(SERVER_RETRY_MS);
+        again.max_delay = Some(Duration::from_millis(SERVER_RETRY_MS_MAX));
+        config.retry_config = Arc::new(again);
         StreamableHttpClientTransport::with_client(self, config)
     }
 
@@ -197,75 +211,148 @@ impl Desk {
         })
     }
 
-    /// Events as they come, each of them bounded, and not more of them in a second than may be.
-    fn events(&self, stream: Stream) -> Events {
-        let count = Count::new(self.0.terms.bounds);
-        let pieces = stream::unfold(Some((stream, count)), |state| async move {
-            let (mut stream, mut count) = state?;
-            match stream.next().await {
-                Ok(Some(piece)) => match count.take(&piece) {
-                    Ok(()) => Some((Ok(bytes::Bytes::from(piece)), Some((stream, count)))),
-                    Err(error) => Some((Err(Failed(error.message().to_owned())), None)),
-                },
-                Ok(None) => None,
-                Err(error) => Some((Err(Failed(error.message().to_owned())), None)),
+    /// The message of a whole body. What is none ends the server, but for one that may not know what it was asked.
+    fn message(&self, body: &[u8], discovering: bool) -> Answered<ServerJsonRpcMessage> {
+        read_message(body).map_err(|why| {
+            if !discovering {
+                self.0.ending.end(why.clone());
             }
-        });
-        SseStream::from_bytes_stream(pieces).boxed()
+            self.failed(&why)
+        })
     }
-}
 
-/// Counts what a stream of events brings.
-struct Count {
-    bounds: Bounds,
-    /// Bytes of the event that is under way, and of its line.
-    bytes: (usize, usize),
-    second: (std::time::Instant, u32),
-}
+    /// Events as they come. What goes wrong is their end and no error: the library takes up a stream that failed at once.
+    fn events(&self, stream: Stream) -> Events {
+        let begun = (self.clone(), stream, Size::default());
+        let pieces = stream::unfold(begun, |(desk, mut stream, mut size)| async move {
+            let piece = desk.piece(&mut stream, &mut size).await?;
+            let piece = bytes::Bytes::from(piece);
+            Some((Ok::<_, Infallible>(piece), (desk, stream, size)))
+        });
+        SseStream::from_bytes_stream(pieces.fuse())
+            .scan(self.clone(), |desk, read| {
+                std::future::ready(desk.event(read).map(Ok::<_, SseError>))
+            })
+            .boxed()
+    }
 
-impl Count {
-    fn new(bounds: Bounds) -> Self {
-        Self {
-            bounds,
-            bytes: (0, 0),
-            second: (Clock::instant(), 0),
+    /// The next piece of a stream; nothing once that is over, or its server is.
+    async fn piece(&self, stream: &mut Stream, size: &mut Size) -> Option<Vec<u8>> {
+        let Parts {
+            terms,
+            pace,
+            ending,
+            ..
+        } = &*self.0;
+        let next = tokio::select! {
+            next = stream.next() => next,
+            () = ending.over() => return None,
+        };
+        let piece = match next {
+            Ok(piece) => piece?,
+            Err(error) => {
+                ending.fail(error);
+                return None;
+            }
+        };
+        let ended = size.take(&piece, terms.bounds.message_bytes);
+        match ended.and_then(|events| lock(pace).count(events)) {
+            Ok(()) => Some(piece),
+            Err(why) => {
+                ending.end(why);
+                None
+            }
         }
     }
 
-    fn take(&mut self, piece: &[u8]) -> Result<()> {
-        for byte in piece {
-            match byte {
-                b'\n' if self.bytes.1 == 0 => {
-                    self.bytes.0 = 0;
-                    self.event()?;
-                }
-                b'\n' => self.bytes.1 = 0,
-                b'\r' => {}
-                _ => self.bytes.1 = self.bytes.1.saturating_add(1),
+    /// An event as it is handed on; nothing where the stream is over by it.
+    fn event(&self, read: std::result::Result<Sse, SseError>) -> Option<Sse> {
+        let event = match read {
+            Ok(event) => event,
+            Err(error) => {
+                let what = format!("it sent what is no stream of events: {error}");
+                self.0.ending.fail(Error::new(Code::FetchFailed, what));
+                return None;
             }
-            self.bytes.0 = self.bytes.0.saturating_add(1);
-            if self.bytes.0 > self.bounds.message_bytes {
-                return Err(Error::too_big(
-                    "an event of the server",
-                    self.bounds.message_bytes,
-                    self.bytes.0,
+        };
+        match tamed(event) {
+            Ok(event) => Some(event),
+            Err(why) => {
+                self.0.ending.end(why);
+                None
+            }
+        }
+    }
+}
+
+/// An event that may be handed on: it says no other time to come again than may be, and holds strict JSON. What is no object
+/// the library passes over: some send words to keep a connection open.
+///
+/// # Errors
+/// Why its data are no message.
+fn tamed(mut event: Sse) -> std::result::Result<Sse, String> {
+    event.retry = event
+        .retry
+        .map(|ms| ms.clamp(SERVER_RETRY_MS, SERVER_RETRY_MS_MAX));
+    if let Some(said) = &event.data
+        && said.trim_start().starts_with('{')
+    {
+        strict(said.as_bytes()).map_err(|why| no_message(&why))?;
+    }
+    Ok(event)
+}
+
+/// The message in these bytes.
+///
+/// # Errors
+/// Why there is none.
+fn read_message(bytes: &[u8]) -> std::result::Result<ServerJsonRpcMessage, String> {
+    let value = strict(bytes).map_err(|why| no_message(&why))?;
+    serde_json::from_value(value).map_err(|_| no_message("it is none of MCP"))
+}
+
+fn no_message(why: &str) -> String {
+    format!("it sent what is no message: {why}")
+}
+
+/// The size of the event of a stream that is under way.
+#[derive(Default)]
+struct Size {
+    event: usize,
+    line: usize,
+    /// Whether the last byte was a `\r`: a `\n` is a part of the same end.
+    was_return: bool,
+}
+
+impl Size {
+    /// How many events have ended with a piece.
+    ///
+    /// # Errors
+    /// That one has more bytes than may be.
+    fn take(&mut self, piece: &[u8], most: usize) -> std::result::Result<u32, String> {
+        let mut ended = 0_u32;
+        for byte in piece {
+            let is_rest = *byte == b'\n' && self.was_return;
+            self.was_return = *byte == b'\r';
+            if is_rest {
+                continue;
+            }
+            match byte {
+                b'\n' | b'\r' if self.line == 0 => {
+                    self.event = 0;
+                    ended = ended.saturating_add(1);
+                }
+                b'\n' | b'\r' => self.line = 0,
+                _ => self.line = self.line.saturating_add(1),
+            }
+            self.event = self.event.saturating_add(1);
+            if self.event > most {
+                return Err(format!(
+                    "it sent a message of more than {most} bytes (`message_bytes`)"
                 ));
             }
         }
-        Ok(())
-    }
-
-    fn event(&mut self) -> Result<()> {
-        let now = Clock::instant();
-        if now.duration_since(self.second.0).as_secs() >= 1 {
-            self.second = (now, 0);
-        }
-        self.second.1 = self.second.1.saturating_add(1);
-        if self.second.1 > self.bounds.messages_per_s {
-            let what = "the server sends more messages in a second than `messages_per_s` says";
-            return Err(Error::new(Code::RateLimited, what));
-        }
-        Ok(())
+        Ok(ended)
     }
 }
 
@@ -348,12 +435,12 @@ impl StreamableHttpClient for Desk {
                 if body.is_empty() && !expects {
                     return Ok(StreamableHttpPostResponse::Accepted);
                 }
-                let message: ServerJsonRpcMessage = serde_json::from_slice(&body)?;
+                let message = self.message(&body, discovering.is_some())?;
                 Ok(StreamableHttpPostResponse::Json(message, given))
             }
             400 | 404..=599 if kind.starts_with("application/json") => {
                 let body = self.read(stream, REFUSAL_BYTES).await?;
-                match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
+                match read_message(&body) {
                     Ok(message @ ServerJsonRpcMessage::Error(_)) => {
                         Ok(StreamableHttpPostResponse::Json(message, given))
                     }
@@ -392,6 +479,10 @@ impl StreamableHttpClient for Desk {
         _: Option<String>,
         custom: Headers,
     ) -> Answered<Events> {
+        if self.0.ending.is_over() {
+            // The one answer after which the library does not come again.
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
         let mut own = vec![("accept", "text/event-stream")];
         own.extend(last.as_deref().map(|last| ("last-event-id", last)));
         let headers = with(&custom, session.as_deref(), &own);
@@ -402,5 +493,46 @@ impl StreamableHttpClient for Desk {
             // That there is none is no failure: then nothing is heard between calls.
             _ => Err(StreamableHttpError::ServerDoesNotSupportSse),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_taken_up_when_it_is_time() {
+        let again = |ms: u64| tamed(Sse::default().retry(ms)).unwrap().retry;
+        assert_eq!(again(0), Some(SERVER_RETRY_MS));
+        assert_eq!(again(5_000), Some(5_000));
+        assert_eq!(again(u64::MAX), Some(SERVER_RETRY_MS_MAX));
+        assert_eq!(tamed(Sse::default()).unwrap().retry, None);
+    }
+
+    #[test]
+    fn an_event_is_read_as_strictly_as_any_message() {
+        let read = |said: &str| tamed(Sse::default().data(said)).map(|event| event.data);
+        for good in ["", "ping", "{}", r#" {"a":1} "#] {
+            assert_eq!(read(good), Ok(Some(good.to_owned())));
+        }
+        for bad in [r#"{"a":1,"a":2}"#, "\n{", "{} {}"] {
+            assert!(read(bad).unwrap_err().contains("no message"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn events_are_counted_and_measured_however_their_lines_end() {
+        for end in ["\n", "\r", "\r\n"] {
+            let text = format!("data: a{end}{end}:{end}{end}{end}data: b{end}");
+            for length in 1..text.len() {
+                let mut size = Size::default();
+                let pieces = text.as_bytes().chunks(length);
+                let ended: u32 = pieces.map(|piece| size.take(piece, 20).unwrap()).sum();
+                assert_eq!(ended, 3, "{end:?} {length}");
+            }
+        }
+        let mut size = Size::default();
+        assert_eq!(size.take(&[b'a'; 20], 20), Ok(0));
+        assert!(size.take(b"\n", 20).unwrap_err().contains("message_bytes"));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;
@@ -17,9 +17,9 @@ use tokio::sync::Mutex;
 
 use super::ear::{self, Ear};
 use super::ending::Ending;
+use super::incoming::{Pace, strict};
 use super::process::Process;
 use crate::rules::server::Bounds;
-use crate::words::clock::Clock;
 use crate::words::limits::SERVER_WRITE_MS;
 
 /// A process that ends closes its pipes first: how it ended says more, and comes soon, on a busy machine too. Only one
@@ -34,8 +34,7 @@ pub(super) struct Wire {
     ear: Ear,
     ending: Arc<Ending>,
     bounds: Bounds,
-    /// The second that is counted, and the messages in it.
-    second: (Instant, u32),
+    pace: Pace,
 }
 
 impl Wire {
@@ -47,7 +46,7 @@ impl Wire {
             ear,
             ending,
             bounds,
-            second: (Clock::instant(), 0),
+            pace: Pace::new(bounds),
         }
     }
 
@@ -81,40 +80,22 @@ impl Wire {
         }
     }
 
-    /// Counts a message.
-    ///
-    /// # Errors
-    /// That there are too many of them.
-    fn count(&mut self) -> Result<(), String> {
-        let now = Clock::instant();
-        if now.duration_since(self.second.0) >= Duration::from_secs(1) {
-            self.second = (now, 0);
-        }
-        self.second.1 = self.second.1.saturating_add(1);
-        let most = self.bounds.messages_per_s;
-        if self.second.1 > most {
-            return Err(format!(
-                "it sent more than {most} messages in a second (`messages_per_s`)"
-            ));
-        }
-        Ok(())
-    }
-
     /// The next message that is for whoever asked.
     async fn next(&mut self) -> Result<ServerJsonRpcMessage, Option<String>> {
         loop {
             let line = self.next_line().await?;
             let line = line.trim_ascii();
+            // An empty line says nothing, and is work all the same.
+            self.pace.count(1)?;
             if line.is_empty() {
                 continue;
             }
-            self.count()?;
-            let no_message = |_| no_message(line, &self.ear);
-            let value: Value = serde_json::from_slice(line).map_err(no_message)?;
+            let no_message = || no_message(line, &self.ear);
+            let value = strict(line).map_err(|why| format!("{} ({why})", no_message()))?;
             if self.hears(&value) {
                 continue;
             }
-            return serde_json::from_value(value).map_err(|error| Some(no_message(error)));
+            return serde_json::from_value(value).map_err(|_| Some(no_message()));
         }
     }
 

@@ -5,12 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::rules::bounds::Bounds;
+use crate::rules::json;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Result};
+use crate::words::inert::one_line;
 use crate::words::length::{cut, json_bytes};
 use crate::words::limits::failures::FAILURE_CHARS;
-use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS};
+use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS, JSON_DEPTH};
 
 /// What came of a call at a server.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,11 +56,15 @@ pub fn read(answer: &Value, (output, bounds): (Option<&Schema>, &Bounds)) -> Res
         (Some(value), _) => value.clone(),
         (None, None) => Value::String(text),
         // Some servers write what they promised as text.
-        (None, Some(_)) => crate::rules::json::parse(&text).map_err(|_| {
+        (None, Some(_)) => json::parse(&text).map_err(|_| {
             let what = "the server promised an outcome of a form, and sent none";
             Error::new(Code::BadOutcome, what)
         })?,
     };
+    if !json::is_within(&value, JSON_DEPTH) {
+        let what = format!("the server's answer is nested deeper than {JSON_DEPTH}");
+        return Err(Error::new(Code::NotJson, what));
+    }
     let bytes = json_bytes(&value);
     bounds.check_outcome(bytes)?;
     let issues = output.map_or_else(Vec::new, |schema| schema.issues(&value));
@@ -151,6 +157,8 @@ impl Told {
                 self.bytes,
             ));
         }
+        // It stands in a line of ours, and can neither end it nor hide in it.
+        let media_type = one_line(media_type);
         let number = self.files.len() + 1;
         self.lines.push(format!(
             "[artifact-{number}: {media_type}, {} bytes]",
@@ -158,7 +166,7 @@ impl Told {
         ));
         self.files.push(Attached {
             name: name.to_owned(),
-            media_type: media_type.to_owned(),
+            media_type,
             bytes,
         });
         Ok(())
@@ -204,6 +212,28 @@ mod tests {
         ] {
             assert_eq!(read(bad).unwrap_err().code(), Code::BadOutcome);
         }
+    }
+
+    #[test]
+    fn an_outcome_is_nested_no_deeper_than_any_other() {
+        let read = |levels: usize| {
+            let nested = (0..levels).fold(json!(1), |inner, _| json!([inner]));
+            read(
+                &json!({"structuredContent": nested}),
+                (None, &Bounds::default()),
+            )
+        };
+        assert!(read(JSON_DEPTH).is_ok());
+        assert_eq!(read(JSON_DEPTH + 1).unwrap_err().code(), Code::NotJson);
+    }
+
+    #[test]
+    fn a_media_type_ends_no_line() {
+        let image = json!({"type": "image", "mimeType": "a\nhint: z\u{202e}", "data": "AAEC"});
+        let said = read(&json!({"content": [image]}), (None, &Bounds::default())).unwrap();
+        let hides = |text: &str| text.contains(['\n', '\u{202e}']);
+        assert!(!hides(said.value.as_str().unwrap()), "{}", said.value);
+        assert!(!hides(&said.files[0].media_type));
     }
 
     #[test]

@@ -191,12 +191,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
         if line.is_empty() {
             return Ok(None);
         }
-        let text = std::str::from_utf8(line)
-            .map_err(|_| error(ErrorCode::PARSE_ERROR, "the line is no UTF-8 text", None))?;
-        let value = json::parse(text).map_err(|why| {
-            let what = format!("the line is no JSON: {}", shown(&why));
-            error(ErrorCode::PARSE_ERROR, &what, None)
-        })?;
+        let value = strict(line, "line")?;
         let id = value.get("id").cloned();
         // Notifications of others, such as an editor's, are none of ours.
         let is_note = id.is_none() && value.get("method").is_some();
@@ -285,6 +280,16 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Frames<R> {
         self.out = None;
         Ok(())
     }
+}
+
+/// The JSON that a client sent, as strict as anywhere else; an error's frame for what is none.
+pub(super) fn strict(sent: &[u8], what: &str) -> Result<Value, Vec<u8>> {
+    let bad = |why: &str| {
+        let said = format!("the {what} is no {why}");
+        error(ErrorCode::PARSE_ERROR, &said, None)
+    };
+    let text = std::str::from_utf8(sent).map_err(|_| bad("UTF-8 text"))?;
+    json::parse(text).map_err(|why| bad(&format!("JSON: {}", shown(&why))))
 }
 
 fn gone() -> io::Error {

@@ -14,6 +14,7 @@ use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::desk::Desk;
+use super::frames::strict;
 use super::session::Session;
 use super::sessions::Sessions;
 use crate::surfaces::envelope::refused;
@@ -94,6 +95,13 @@ impl Clients {
                 return (StatusCode::REQUEST_TIMEOUT, what).into_response();
             }
         };
+        // The library would take the last of a key that comes twice, and says of what is no text that its type is wrong.
+        if head.method == Method::POST
+            && let Err(bad) = strict(&body, "body")
+        {
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            return (StatusCode::BAD_REQUEST, kind, bad).into_response();
+        }
         let request = Request::from_parts(head, Body::from(body));
         let (answer, full) = Sessions::telling(self.inner.handle(request)).await;
         if full {

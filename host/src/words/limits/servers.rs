@@ -16,6 +16,12 @@ pub const FORMS_PER_CALL: u32 = 8;
 pub const ANSWER_LOOK_MS: u64 = 100;
 /// How long whoever answers waits until the answer was taken.
 pub const ANSWER_TAKEN_MS: u64 = 5_000;
+/// Nesting of a message: a schema or an outcome in it that is nested deeper than may be comes to nothing by itself.
+pub const SERVER_JSON_DEPTH: usize = 120;
+/// The least wait before a stream of a server is taken up again, whatever it wishes; where that fails, then twice as long,
+pub const SERVER_RETRY_MS: u64 = 1_000;
+/// and no longer than this.
+pub const SERVER_RETRY_MS_MAX: u64 = 60_000;
 /// Rounds of one call that wants more than its arguments.
 pub const SERVER_ROUNDS: u32 = 10;
 /// Messages of one wish of a server for a model.

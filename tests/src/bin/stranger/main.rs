@@ -115,6 +115,11 @@ impl Stranger {
             let what = format!("\u{1b}[2Jno tools for\u{202e} whoever knows {token}");
             return self.refuse(id, -32603, &what);
         }
+        if self.manner == "doubled" {
+            let tool = r#"{"name":"t","name":"u","inputSchema":{"type":"object"}}"#;
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{tool}]}}}}"#);
+            return say(&answer);
+        }
         if self.manner == "endless" {
             let page = params["cursor"]
                 .as_str()
@@ -160,6 +165,13 @@ impl Stranger {
             "hang" => {}
             "die" => exit(7),
             "garble" => say("]] not json"),
+            "blank" => loop {
+                say("");
+            },
+            "mutter" => {
+                std::thread::spawn(|| while std::io::stderr().write_all(&[b'\n'; 4_096]).is_ok() {});
+                self.answer(id, text("muttered"));
+            }
             "deafen" => std::thread::sleep(Duration::from_secs(600)),
             "flood" => {
                 for _ in 0..100_000 {

@@ -25,6 +25,10 @@ pub fn of(manner: &str, says: &str) -> Vec<Value> {
         )],
         "bombs" => bombs(),
         "tells" => tells(),
+        "noisy" => vec![
+            tool("blank", "Says nothing, for ever."),
+            tool("mutter", "Says nothing to people, for ever."),
+        ],
         "shelf" => vec![tool("find", "Looks on the shelf.")],
         "wishes" => super::wishes::ALL
             .iter()

@@ -43,6 +43,7 @@ async fn a_server_that_cannot_be_used_says_why() {
             "",
             "what is no message on its standard output: Starting the server",
         ),
+        ("doubled", "", "(a key comes twice in one object"),
         ("dies", "", "last wrote: out of cheese"),
         ("silent", "start_timeout_ms = 500", "did not end within"),
         ("huge", "", "`message_bytes`"),

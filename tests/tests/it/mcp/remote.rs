@@ -1,17 +1,28 @@
 //! Servers over HTTP: asked through egress, with their secrets in place, and nowhere else. Row 112 of the attacks.
 
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::{error, value};
+use lazaret_tests::wait::comes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// What a server has heard.
+#[derive(Default)]
+struct Heard {
+    sent: Mutex<Vec<String>>,
+    /// Whether one of its tools was called.
+    called: watch::Sender<bool>,
+}
 
 /// A server that behaves as its manner says, and keeps what it was sent.
 pub(super) struct Remote {
     port: u16,
-    sent: Arc<Mutex<Vec<String>>>,
+    heard: Arc<Heard>,
     accepting: JoinHandle<()>,
 }
 
@@ -25,22 +36,22 @@ impl Remote {
     pub(super) async fn start(manner: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let sent = Arc::<Mutex<Vec<String>>>::default();
-        let seen = sent.clone();
+        let heard = Arc::<Heard>::default();
+        let hears = heard.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, manner, seen.clone()));
+                tokio::spawn(serve(stream, manner, hears.clone()));
             }
         });
         Self {
             port,
-            sent,
+            heard,
             accepting,
         }
     }
 
     pub(super) fn sent(&self) -> Vec<String> {
-        self.sent.lock().unwrap().clone()
+        self.heard.sent.lock().unwrap().clone()
     }
 
     pub(super) fn config(&self, more: &str) -> String {
@@ -52,7 +63,7 @@ impl Remote {
 }
 
 /// One connection after the other answers one request.
-async fn serve(mut stream: TcpStream, manner: &str, sent: Arc<Mutex<Vec<String>>>) {
+async fn serve(mut stream: TcpStream, manner: &str, heard: Arc<Heard>) {
     let mut bytes = Vec::new();
     let mut piece = [0; 4_096];
     let (head, body) = loop {
@@ -74,7 +85,17 @@ async fn serve(mut stream: TcpStream, manner: &str, sent: Arc<Mutex<Vec<String>>
             break (head.to_owned(), body.to_owned());
         }
     };
-    sent.lock().unwrap().push(format!("{head}\n\n{body}"));
+    let sent = format!("{head}\n\n{body}");
+    heard.sent.lock().unwrap().push(sent);
+    if manner == "floods" && body.contains("tools/call") {
+        // Nobody is answered who calls, and it is the others who hear of that.
+        heard.called.send_replace(true);
+        return std::future::pending().await;
+    }
+    if manner == "floods" && head.starts_with("GET") {
+        let mut called = heard.called.subscribe();
+        let _ = called.wait_for(|called| *called).await;
+    }
     let _ = stream
         .write_all(answer(manner, &head, &body).as_bytes())
         .await;
@@ -90,6 +111,14 @@ pub(super) fn whole(status: &str, headers: &str, body: &str) -> String {
 
 /// Of a server that does not answer itself.
 fn refusal(manner: &str, head: &str) -> Option<String> {
+    let events = |text: &str| whole("200 OK", "content-type: text/event-stream\r\n", text);
+    match manner {
+        "hurries" if head.starts_with("GET") => {
+            return Some(events("retry: 0\nid: 1\ndata: {}\n\n"));
+        }
+        "floods" if head.starts_with("GET") => return Some(events(&":\n\n".repeat(2_000))),
+        _ => {}
+    }
     if !head.starts_with("POST") {
         return Some(whole("405 Method Not Allowed", "", ""));
     }
@@ -106,6 +135,30 @@ fn refusal(manner: &str, head: &str) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// Of a call, in a manner that does not just say so.
+fn answer_of_call(manner: &str, token: &Value, said: &Value) -> Option<String> {
+    let events = |text: &str| whole("200 OK", "content-type: text/event-stream\r\n", text);
+    let doubled = || said.to_string().replacen('{', "{\"jsonrpc\":\"1.0\",", 1);
+    Some(match manner {
+        "events" => {
+            let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                "params": {"progressToken": token, "progress": 1}});
+            events(&format!(
+                "event: message\ndata: {progress}\n\nevent: message\ndata: {said}\n\n"
+            ))
+        }
+        "huge" => {
+            let mut said = said.clone();
+            said["result"] = json!({"content": [{"type": "text", "text": "x".repeat(50_000)}]});
+            events(&format!("data: {said}\n\n"))
+        }
+        // Two readers would see two messages.
+        "doubled" => whole("200 OK", "content-type: application/json\r\n", &doubled()),
+        "doubled-event" => events(&format!("data: {}\n\n", doubled())),
+        _ => return None,
+    })
 }
 
 fn answer(manner: &str, head: &str, body: &str) -> String {
@@ -147,24 +200,8 @@ fn answer(manner: &str, head: &str, body: &str) -> String {
                 token.unwrap_or_default()
             );
             let said = result(json!({"content": [{"type": "text", "text": text}]}));
-            match manner {
-                "events" => {
-                    let token = &message["params"]["_meta"]["progressToken"];
-                    let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
-                        "params": {"progressToken": token, "progress": 1}});
-                    let events = format!(
-                        "event: message\ndata: {progress}\n\nevent: message\ndata: {said}\n\n"
-                    );
-                    whole("200 OK", "content-type: text/event-stream\r\n", &events)
-                }
-                "huge" => {
-                    let said =
-                        result(json!({"content": [{"type": "text", "text": "x".repeat(50_000)}]}));
-                    let event = format!("data: {said}\n\n");
-                    whole("200 OK", "content-type: text/event-stream\r\n", &event)
-                }
-                _ => json(&said),
-            }
+            let token = &message["params"]["_meta"]["progressToken"];
+            answer_of_call(manner, token, &said).unwrap_or_else(|| json(&said))
         }
         // It is of a revision that knows nothing else.
         _ if message["id"].is_null() => whole("202 Accepted", "", ""),
@@ -272,4 +309,60 @@ async fn an_answer_that_is_too_big_is_cut_off() {
     let failed = error(&cut);
     assert_eq!(failed.code(), Code::FetchFailed, "{failed}");
     assert!(failed.message().contains("went away"), "{failed}");
+}
+
+/// Row 101: what a server over HTTP answers is read as strictly as what any other says, whole or as an event.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_with_a_key_that_comes_twice_is_none() {
+    for manner in ["doubled", "doubled-event"] {
+        let remote = Remote::start(manner).await;
+        let rig = rig(&remote, PRIVATE).await.open().await;
+        let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
+        let failed = error(&called.outcome);
+        assert_eq!(failed.code(), Code::FetchFailed);
+        assert!(
+            failed.message().contains("a key comes twice"),
+            "{manner}: {failed}"
+        );
+    }
+}
+
+fn gets(remote: &Remote) -> usize {
+    let sent = remote.sent();
+    sent.iter().filter(|sent| sent.starts_with("GET")).count()
+}
+
+/// Row 107: a server that ends its stream at once, and wishes that it be taken up at once, is asked once in a second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_is_not_taken_up_as_fast_as_its_server_likes() {
+    let remote = Remote::start("hurries").await;
+    let rig = rig(&remote, PRIVATE).await.open().await;
+    let call = async || {
+        let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
+        assert!(called.outcome.result.is_ok());
+    };
+    call().await;
+    assert!(comes(async || gets(&remote) > 0).await);
+    let (began, before) = (Instant::now(), gets(&remote));
+    for _ in 0..60 {
+        call().await;
+    }
+    let more = gets(&remote) - before;
+    let seconds = began.elapsed().as_secs();
+    // One of a stream that was opened before, and one that was under way.
+    let most = usize::try_from(seconds).unwrap() + 2;
+    assert!(more <= most, "{more} in {seconds} s");
+}
+
+/// Rows 99 and 111: what a server sends beside its answers is counted, whether it says anything or not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_events_ends_its_server() {
+    let remote = Remote::start("floods").await;
+    let rig = rig(&remote, PRIVATE).await.open().await;
+    let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
+    let failed = error(&called.outcome);
+    assert_eq!(failed.code(), Code::FetchFailed);
+    assert!(failed.message().contains("messages_per_s"), "{failed}");
+    // One of whoever looked, and one of each attempt.
+    assert!(gets(&remote) <= 5, "{}", gets(&remote));
 }

@@ -61,6 +61,22 @@ async fn bad_lines_are_answered_and_the_next_is_read() {
     assert_eq!((got.len(), codes(&said)), (1, vec![-32700]));
 }
 
+#[test]
+fn what_a_client_sends_has_each_key_once_and_a_depth() {
+    let nested = format!("{}{}", "[".repeat(90), "]".repeat(90));
+    for (sent, says) in [
+        (r#"{"a":1,"a":2}"#, "the body is no JSON: a key comes twice"),
+        (&nested, "the body is no JSON: nested deeper than 64"),
+    ] {
+        let said = strict(sent.as_bytes(), "body").unwrap_err();
+        let said: Value = serde_json::from_slice(&said).unwrap();
+        assert_eq!(codes(std::slice::from_ref(&said)), [-32700]);
+        let message = said["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(says), "{message}");
+    }
+    assert!(strict(PING.as_bytes(), "body").is_ok());
+}
+
 #[tokio::test]
 async fn a_line_has_a_length() {
     for bytes in [MCP_FRAME_BYTES + 2, 3 * MCP_FRAME_BYTES] {
