@@ -19,6 +19,7 @@ mod questions;
 mod router;
 mod runs;
 mod scripts;
+mod seats;
 mod shown;
 mod site;
 mod token;

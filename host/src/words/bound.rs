@@ -129,7 +129,10 @@ impl Bound {
         };
         match most {
             Some(most) if shown >= most => {
-                format!("that is the most that `[limits] {key}` of `lazaret.toml` may say")
+                // More is nowhere to be had.
+                format!(
+                    "that is the most that `[limits] {key}` of `lazaret.toml` may say; what helps is to do less at once"
+                )
             }
             Some(most) => format!(
                 "`[limits] {key}` of `lazaret.toml` says how much, and may say {most} at most"
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_was_passed_says_how_much_and_which_key_says_so() {
-        let most = "that is the most that `[limits] fuel` of `lazaret.toml` may say";
+        let most = "that is the most that `[limits] fuel` of `lazaret.toml` may say; what helps is to do less at once";
         for (bound, limit, code, message, hint) in [
             (
                 Bound::Fuel,

@@ -8,6 +8,7 @@ pub mod failures;
 pub mod records;
 pub mod run;
 pub mod scrubbing;
+pub mod seats;
 pub mod servers;
 mod together;
 pub mod tuned;

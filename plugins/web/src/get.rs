@@ -67,7 +67,9 @@ pub fn get_page(
     let response =
         follow(url, |url| Request::get(url).header("accept", accept).send())?.success()?;
     let mut page = read_page(response)?;
-    page.truncated = cut(&mut page.markdown, start, length.min(PAGE_CHARACTERS_MAX));
+    let more = cut(&mut page.markdown, start, length.min(PAGE_CHARACTERS_MAX));
+    // A page of more tags than are read ends somewhere: behind that there is nothing to go on with.
+    page.truncated = more || page.truncated && !page.markdown.is_empty();
     if !links {
         page.links.clear();
     }
@@ -133,14 +135,13 @@ fn read_page(response: Response) -> Result<PageText, Failure> {
     let text = decode(&response);
     match media_type.as_str() {
         "text/html" | "application/xhtml+xml" => {
-            let page = page::read(&text, &url)?;
-            let (title, markdown, links) = (page.title, page.markdown, page.links);
+            let page = page::read(&text, &url);
             Ok(PageText {
                 url,
-                title,
-                markdown,
-                links,
-                truncated: false,
+                title: page.title,
+                markdown: page.markdown,
+                links: page.links,
+                truncated: page.cut,
             })
         }
         other

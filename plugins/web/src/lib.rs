@@ -7,6 +7,7 @@
 mod get;
 mod page;
 mod post;
+mod tree;
 mod url;
 
 use lazaret_sdk::prelude::*;

@@ -2,7 +2,8 @@
 //! links.
 //!
 //! Images become their descriptions, and what a page hides from its readers is left out. The tree
-//! is bounded in depth, since the step to Markdown is recursive and a guest's stack is small.
+//! is bounded (`tree.rs`), in depth also here, since the step to Markdown is recursive and a guest's
+//! stack is small.
 
 use std::rc::Rc;
 
@@ -10,7 +11,7 @@ use htmd::HtmlToMarkdown;
 use lazaret_sdk::prelude::*;
 use markup5ever_rcdom::{Node, NodeData};
 
-use crate::url;
+use crate::{tree, url};
 
 const DEPTH_MAX: usize = 200;
 const LINKS_MAX: usize = 300;
@@ -38,27 +39,30 @@ pub(crate) struct Page {
     pub(crate) title: Option<String>,
     pub(crate) markdown: String,
     pub(crate) links: Vec<Link>,
+    /// It has more tags than are read.
+    pub(crate) cut: bool,
 }
 
 /// Reads the page that was found at `base`.
-pub(crate) fn read(html: &str, base: &str) -> Result<Page, Failure> {
+pub(crate) fn read(html: &str, base: &str) -> Page {
     let converter = HtmlToMarkdown::new();
-    let tree = converter.html_to_tree(html)?;
+    let tree::Tree { root, cut } = tree::read(html);
     let mut cleaner = Cleaner {
         base: base.to_owned(),
         title: None,
         links: Vec::new(),
         main: None,
     };
-    cleaner.clean(&tree);
+    cleaner.clean(&root);
     // The tree must outlive this: when its root goes, it takes every node's children along.
-    let content = cleaner.main.as_ref().unwrap_or(&tree);
+    let content = cleaner.main.as_ref().unwrap_or(&root);
     let markdown = converter.tree_to_markdown(content).trim().to_owned();
-    Ok(Page {
+    Page {
         title: cleaner.title,
         markdown,
         links: cleaner.links,
-    })
+        cut,
+    }
 }
 
 struct Cleaner {
@@ -193,11 +197,9 @@ mod tests {
     use super::*;
 
     fn check(html: &str, markdown: &str) {
-        assert_eq!(
-            read(html, "https://a.example/b/").unwrap().markdown,
-            markdown,
-            "{html}"
-        );
+        let page = read(html, "https://a.example/b/");
+        assert_eq!(page.markdown, markdown, "{html}");
+        assert!(!page.cut, "{html}");
     }
 
     #[test]
@@ -231,7 +233,7 @@ mod tests {
     fn title_and_links_are_found() {
         let html = "<title> Tea  time </title><base href='/x/'>\
             <p><a href=y>one</a> <a href=y>two</a> <a href=#></a>";
-        let page = read(html, "https://a.example/b/").unwrap();
+        let page = read(html, "https://a.example/b/");
         assert_eq!(page.title.as_deref(), Some("Tea time"));
         let link = Link {
             text: "one".to_owned(),
@@ -243,6 +245,22 @@ mod tests {
     #[test]
     fn a_deep_page_is_no_danger() {
         let html = format!("<p>top</p>{}deep", "<div>".repeat(20_000));
-        check(&html, "top");
+        check(&html, "top\n\ndeep");
+    }
+
+    #[test]
+    fn a_page_of_tags_alone_is_cut() {
+        for tags in ["<div>", "<ul><li>"] {
+            let html = format!("<p>top</p>{}deep", tags.repeat(200_000));
+            let page = read(&html, "https://a.example/b/");
+            assert!(page.cut && page.markdown.starts_with("top"), "{tags}");
+            assert!(!page.markdown.contains("deep"), "{tags}");
+        }
+    }
+
+    #[test]
+    fn a_tag_of_many_attributes_is_read() {
+        let many: String = (0..60_000).map(|at| format!(" a{at}=b")).collect();
+        check(&format!("<p{many}>text</p><p>more</p>"), "text\n\nmore");
     }
 }

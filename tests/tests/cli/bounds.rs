@@ -123,7 +123,10 @@ fn a_bound_that_is_passed_names_its_number_and_its_key() {
         "[limits]\ncpu_ms = 10000\nfuel = 20000000000\n",
         &["call", "hostile.spin"],
     )
-    .says(&["that is the most that `[limits] "]);
+    .says(&[
+        "that is the most that `[limits] ",
+        "what helps is to do less at once",
+    ]);
     let late = ["call", "hostile.sleep", "--timeout-ms", "50"];
     under("", &late).says(&["its client asked for this deadline of each attempt (`--timeout-ms`)"]);
     under("[limits]\ntimeout_ms = 50\n", &late[..2]).says(&[&hint("timeout_ms")]);

@@ -319,6 +319,23 @@ fn what_is_sent_too_slowly_is_not_waited_for() {
     server.end();
 }
 
+/// Whoever has no token and never goes makes room for whoever has it.
+#[test]
+fn whoever_brings_no_token_keeps_nobody_out_who_does() {
+    let station = Station::with("[serve]\nconnections = 1\nhead_ms = 600000\n");
+    let server = Server::of(&station);
+    let mut stranger = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let ask = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stranger.write_all(ask).unwrap();
+    // It is answered, and stays.
+    let mut said = [0; 12];
+    stranger.read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"HTTP/1.1 404");
+    assert_eq!(server.post(&[], BEGIN).status, 200);
+    rest_of(stranger);
+    server.end();
+}
+
 #[test]
 fn the_newest_version_has_no_sessions() {
     let station = Station::with("[mcp_server]\nsessions = 1\n");

@@ -1,6 +1,7 @@
 //! What `lazaret serve` does with what it should not be sent (row 113 of the attacks, and A-33).
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use lazaret_tests::client::rest_of;
 use lazaret_tests::wait::found;
@@ -226,25 +227,66 @@ fn what_is_sent_too_slowly_is_not_waited_for() {
     server.get("/healthz").is(200);
 }
 
-/// A client that asks and never reads loses its place, with a token or without.
+/// A client that asks and never reads loses its place, also one that has the token.
 #[test]
 fn whoever_does_not_read_has_no_seat_to_keep() {
     let station = Station::with("[serve]\nconnections = 1\nwrite_ms = 300\n");
     let server = Serving::start(&station);
     let ask = format!(
-        "GET /openapi.json HTTP/1.1\r\nhost: {}\r\n\r\n",
-        server.address
+        "GET /openapi.json HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
+        server.address, server.token
     );
     let mut stream = server.connect();
     // More than the system keeps for a client that is slow, and fewer than are counted.
     stream
-        .write_all(ask.repeat(2_000).as_bytes())
+        .write_all(ask.repeat(1_000).as_bytes())
         .expect("it takes them");
     server.get("/healthz").is(200);
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
     let told = String::from_utf8_lossy(&all).matches("HTTP/1.1 ").count();
-    assert!((1..2_000).contains(&told), "{told}");
+    assert!((1..1_000).contains(&told), "{told}");
+}
+
+/// Asks on a connection that stays, and reads the answer.
+fn asked(stream: &mut TcpStream, head: &str) -> String {
+    let ask = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{head}\r\n");
+    stream.write_all(ask.as_bytes()).expect("it takes it");
+    let (mut all, mut some) = (Vec::new(), [0; 4_096]);
+    while !all.ends_with(b"}") {
+        let read = stream.read(&mut some).expect("an answer");
+        assert!(read > 0, "it was closed");
+        all.extend_from_slice(&some[..read]);
+    }
+    String::from_utf8(all).expect("text")
+}
+
+/// All seats are taken, most of them by whoever has no token and never goes: those make room, the first of them first.
+#[test]
+fn whoever_brings_no_token_keeps_nobody_out_who_does() {
+    let station = Station::with("[serve]\nconnections = 3\nhead_ms = 600000\n");
+    let server = Serving::start(&station);
+    let token = format!("authorization: Bearer {}\r\n", server.token);
+    let mut known = server.connect();
+    asked(&mut known, &token);
+    let [mut first, mut second] = [server.connect(), server.connect()];
+    for stranger in [&mut first, &mut second] {
+        asked(stranger, "");
+    }
+    // Half a head more, and nothing after it.
+    first
+        .write_all(b"GET / HTTP/1.1\r\nhost: ")
+        .expect("it takes it");
+    server.get("/v1/tools").is(200);
+    rest_of(first);
+    // Nobody else had to go.
+    asked(&mut second, "");
+    asked(&mut known, "");
+    // More than there are seats, and each of them without a word.
+    let silent: Vec<TcpStream> = (0..4).map(|_| server.connect()).collect();
+    server.get("/v1/tools").is(200);
+    drop(silent);
+    asked(&mut known, "");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use axum::response::Response as Answer;
 use super::answer::Failed;
 use super::chat;
 use super::names::Names;
+use super::seats::Standing;
 use super::site::Site;
 use crate::rules::rate::Minute;
 use crate::words::clock::Clock;
@@ -72,11 +73,11 @@ impl Door {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Whether the request may come in.
+    /// Whether the request may come in; and of one that may, whether it brings the token.
     ///
     /// # Errors
     /// `Denied` for another server's name or page, `Unauthenticated` without the token, `RateLimited`.
-    fn admits(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failed> {
+    fn admits(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<bool, Failed> {
         let host = self.named(uri, headers)?;
         let path = uri.path();
         let looks = [Method::GET, Method::HEAD].contains(method);
@@ -84,15 +85,17 @@ impl Door {
         check_page(headers, host, open)?;
         if open {
             // Whoever has the token is not kept out by those who have none, nor is the console by another page.
-            if self.is_token(token_in(headers)) || is_of_browser(headers) {
-                return Ok(());
+            let has_token = self.is_token(token_in(headers));
+            if !has_token && !is_of_browser(headers) {
+                let what = "there were too many requests without a token";
+                self.count(&self.opened, self.rates.open, what)?;
             }
-            let what = "there were too many requests without a token";
-            return self.count(&self.opened, self.rates.open, what);
+            return Ok(has_token);
         }
         self.check_token(headers)?;
         let what = "there were too many requests";
-        self.count(&self.passed, self.rates.requests, what)
+        self.count(&self.passed, self.rates.requests, what)?;
+        Ok(true)
     }
 
     fn count(&self, minute: &Mutex<Minute>, most: u32, what: &str) -> Result<(), Failed> {
@@ -194,11 +197,24 @@ fn too_often(what: &str, after_ms: u64) -> Failed {
     Failed::from(error).after_ms(after_ms)
 }
 
+/// A connection that has brought the token keeps its seat. Of one that has just lost it nothing more begins.
+fn keeps_seat(request: &Request, has_token: bool) -> Result<(), Failed> {
+    let standing = request.extensions().get::<Standing>();
+    if standing.is_none_or(|standing| standing.hears(has_token)) {
+        return Ok(());
+    }
+    let what = "there are too many connections without a token";
+    Err(Error::new(Code::Busy, what)
+        .hint("bring the token with the first request")
+        .into())
+}
+
 /// Lets a request in, or says why not.
 pub(super) async fn pass(State(site): State<Site>, request: Request, next: Next) -> Answer {
     let admitted = site
         .door()
-        .admits(request.method(), request.uri(), request.headers());
+        .admits(request.method(), request.uri(), request.headers())
+        .and_then(|has_token| keeps_seat(&request, has_token));
     match admitted {
         Ok(()) => next.run(request).await,
         Err(failed) => {

@@ -1,23 +1,26 @@
 //! Listening: one task for each connection, so many at once, and an end that leaves nothing half done.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use super::router::{router, router_of_clients};
+use super::seats::{Seat, Seats, Standing};
 use super::site::Site;
 use crate::surfaces::config::serve::ServeRules;
 use crate::surfaces::mcp::http::Clients;
 use crate::surfaces::spot::OnTheSpot;
 use crate::words::error::Result;
+use crate::words::limits::seats::{SEAT_FIRST_MS, SEAT_TURN_MS};
 use crate::words::limits::{SERVE_HEAD_BYTES, SERVE_LAST_MS};
 
 /// How the server ended.
@@ -84,22 +87,16 @@ async fn accept(
     stop: impl Future<Output = ()>,
 ) -> JoinSet<()> {
     let mut connections = JoinSet::new();
-    let seats = Arc::new(Semaphore::new(rules.connections));
+    let mut seats = Seats::new(rules.connections, Duration::from_millis(SEAT_TURN_MS));
     let mut stop = std::pin::pin!(stop);
     loop {
-        // Before the next is taken: those that wait do so in the system's own queue, which is bounded.
-        let seat = tokio::select! {
+        let next = tokio::select! {
             biased;
             () = &mut stop => return connections,
-            seat = seats.clone().acquire_owned() => seat,
-        };
-        let stream = tokio::select! {
-            biased;
-            () = &mut stop => return connections,
-            accepted = listener.accept() => accepted,
+            next = seated(&listener, &mut seats) => next,
         };
         // One that is gone before it was taken is no reason to end; nor is a system that has no more files for now.
-        let (Ok(seat), Ok((stream, _))) = (seat, stream) else {
+        let Some((stream, seat)) = next else {
             tokio::task::yield_now().await;
             continue;
         };
@@ -107,15 +104,22 @@ async fn accept(
         while connections.try_join_next().is_some() {}
         let (times, router, ending) = (Times::of(rules), router.clone(), ending.clone());
         connections.spawn(OnTheSpot::new(async move {
-            let _seat = seat;
-            connection(stream, times, (router, ending)).await;
+            connection(stream, times, seat.standing(), (router, ending)).await;
         }));
     }
+}
+
+/// The next connection, and a seat for it. Those that come meanwhile wait in the system's own queue, which is bounded.
+async fn seated(listener: &TcpListener, seats: &mut Seats) -> Option<(TcpStream, Seat)> {
+    let (stream, _) = listener.accept().await.ok()?;
+    Some((stream, seats.take().await?))
 }
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
 struct Times {
+    /// For the head of the first request.
+    first: Duration,
     /// For the head of a request, and with the next one.
     head: Duration,
     /// Until it reads on.
@@ -125,6 +129,7 @@ struct Times {
 impl Times {
     fn of(rules: &ServeRules) -> Self {
         Self {
+            first: Duration::from_millis(SEAT_FIRST_MS),
             head: Duration::from_millis(rules.head_ms),
             write: Duration::from_millis(rules.write_ms),
         }
@@ -132,10 +137,12 @@ impl Times {
 }
 
 /// One connection, to its end. A client that does not take what it is sent has gone: the system holds some of it for
-/// a client that is slow, so a byte now and then is no reading.
+/// a client that is slow, so a byte now and then is no reading. One whose seat is somebody else's, or that says nothing at
+/// first, is left.
 async fn connection<S>(
     stream: S,
     times: Times,
+    standing: &Standing,
     (router, mut ending): (axum::Router, watch::Receiver<bool>),
 ) where
     S: AsyncRead + AsyncWrite + Send + 'static,
@@ -144,13 +151,20 @@ async fn connection<S>(
     http.timer(TokioTimer::new())
         .header_read_timeout(times.head)
         .max_header_size(SERVE_HEAD_BYTES);
-    let asked = TowerToHyperService::new(router);
+    let (router, known) = (TowerToHyperService::new(router), standing.clone());
+    // The door says of each request how its connection stands.
+    let asked = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(known.clone());
+        router.call(request)
+    });
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(times.write));
     let stream = TokioIo::new(Box::pin(stream));
     let mut connection = std::pin::pin!(http.serve_connection(stream, asked));
     // What a client does wrong on the wire is answered by the library, and is none of ours.
     tokio::select! {
+        biased;
+        () = standing.leaves(times.first) => return,
         _ = connection.as_mut() => return,
         _ = ending.wait_for(|ending| *ending) => connection.as_mut().graceful_shutdown(),
     }
@@ -197,6 +211,8 @@ mod tests {
     use std::convert::Infallible;
     use tokio::io::AsyncWriteExt;
 
+    const LONG: Duration = Duration::from_secs(60);
+
     /// A stream that never ends, such as one of events, and a client that never reads it.
     #[tokio::test]
     async fn a_client_that_does_not_read_has_gone() {
@@ -204,14 +220,41 @@ mod tests {
         let endless = move || async move { Body::from_stream(stream::repeat_with(event)) };
         let router = axum::Router::new().route("/", get(endless));
         let times = Times {
-            head: Duration::from_secs(60),
+            first: LONG,
+            head: LONG,
             write: Duration::from_millis(50),
         };
         let (_tell, ending) = watch::channel(false);
         let (mut client, server) = tokio::io::duplex(1 << 10);
         let ask = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
         client.write_all(ask).await.unwrap();
-        let served = connection(server, times, (router, ending));
+        let mut seats = Seats::new(1, LONG);
+        let seat = seats.take().await.expect("a seat");
+        let served = connection(server, times, seat.standing(), (router, ending));
+        let limit = Duration::from_secs(30);
+        tokio::time::timeout(limit, served).await.expect("it ends");
+        drop(client);
+    }
+
+    /// Half a head is nothing that was asked.
+    #[tokio::test]
+    async fn whoever_says_nothing_at_first_is_left_before_others_are() {
+        let times = Times {
+            first: Duration::from_millis(50),
+            head: LONG,
+            write: LONG,
+        };
+        let (_tell, ending) = watch::channel(false);
+        let (mut client, server) = tokio::io::duplex(1 << 10);
+        client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        let mut seats = Seats::new(1, LONG);
+        let seat = seats.take().await.expect("a seat");
+        let served = connection(
+            server,
+            times,
+            seat.standing(),
+            (axum::Router::new(), ending),
+        );
         let limit = Duration::from_secs(30);
         tokio::time::timeout(limit, served).await.expect("it ends");
         drop(client);
