@@ -406,15 +406,15 @@ pub fn check_value(value: &str) -> Result<()> {
         return wrong("it begins or ends with a blank");
     }
     let lower = value.to_ascii_lowercase();
+    let different: std::collections::BTreeSet<char> = lower.chars().collect();
+    if different.len() < DIFFERENT_MIN {
+        return wrong("it has fewer than 4 different characters");
+    }
     let piece = piece(&lower);
     let repeated = piece.len() < lower.len();
     if let Some(what) = common(piece) {
         let repeated = if repeated { ", repeated" } else { "" };
         return wrong(&format!("it is {what}{repeated}"));
-    }
-    let different: std::collections::BTreeSet<char> = lower.chars().collect();
-    if different.len() < DIFFERENT_MIN {
-        return wrong("it has fewer than 4 different characters");
     }
     if lower.chars().all(|c| c.is_ascii_lowercase()) && length < 2 * SECRET_CHARS_MIN {
         return wrong("it is one word; redacting it would blank ordinary text");

@@ -243,9 +243,9 @@ mod tests {
         check(
             "[mounts.docs]\npath = \"x\"\nacess = \"read\"\n\n[limit]\nfuel = 1\n\n[limits]\ncpu_m = 3\n",
             &[
-                "line 3",
-                "did you mean `access`?",
-                "line 5 likewise: did you mean `limits`?",
+                "line 3 likewise: did you mean `access`?",
+                "line 5, column 2: there is no key `limit` here",
+                "did you mean `limits`?",
                 "line 9 likewise: did you mean `cpu_ms`?",
             ],
         );
