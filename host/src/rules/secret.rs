@@ -10,8 +10,8 @@
 //! Markers count in the URL and in headers. In a body, text is text: only where a line grants a place
 //! in a JSON body, a string that is a marker counts.
 
-mod common;
 mod ordinary;
+mod popular;
 mod stray;
 
 use std::fmt;
@@ -21,8 +21,8 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;
 
-use self::common::common;
 use self::ordinary::ordinary;
+use self::popular::popular;
 use self::stray::Stray;
 use super::fetch::Fetch;
 use super::grant::Destination;
@@ -412,7 +412,7 @@ pub fn check_value(value: &str) -> Result<()> {
     }
     let piece = piece(&lower);
     let repeated = piece.len() < lower.len();
-    if let Some(what) = common(piece) {
+    if let Some(what) = popular(piece) {
         let repeated = if repeated { ", repeated" } else { "" };
         return wrong(&format!("it is {what}{repeated}"));
     }

@@ -227,11 +227,17 @@ async fn pursue_in(host: &Host, joining: &Joining, goal: Goal, scene: &Scene) ->
 async fn saying_that_it_waits<T>(host: &Host, run: &RunId, work: impl Future<Output = T>) -> T {
     let mut watcher = host.watch(run);
     let mut work = std::pin::pin!(work);
-    tokio::select! {
-        biased;
-        answer = &mut work => return answer,
-        _ = watcher.next() => {}
-        () = tokio::time::sleep(ANNOUNCED_AFTER) => {
+    let begins = async {
+        tokio::select! {
+            biased;
+            answer = &mut work => Some(answer),
+            _ = watcher.next() => None,
+        }
+    };
+    match tokio::time::timeout(ANNOUNCED_AFTER, begins).await {
+        Ok(Some(answer)) => return answer,
+        Ok(None) => {}
+        Err(_) => {
             print::note("another run of the session goes on, and this one waits for its end …");
         }
     }

@@ -8,13 +8,13 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use super::router::{router, router_of_clients};
-use super::seats::{Seat, Seats, Standing};
+use super::seats::{Seats, Standing};
 use super::site::Site;
 use crate::surfaces::config::serve::ServeRules;
 use crate::surfaces::mcp::http::Clients;
@@ -90,13 +90,15 @@ async fn accept(
     let mut seats = Seats::new(rules.connections, Duration::from_millis(SEAT_TURN_MS));
     let mut stop = std::pin::pin!(stop);
     loop {
+        // Those that come meanwhile wait in the system's own queue, which is bounded.
+        let next = async { Some((listener.accept().await.ok()?, seats.take().await?)) };
         let next = tokio::select! {
             biased;
             () = &mut stop => return connections,
-            next = seated(&listener, &mut seats) => next,
+            next = next => next,
         };
         // One that is gone before it was taken is no reason to end; nor is a system that has no more files for now.
-        let Some((stream, seat)) = next else {
+        let Some(((stream, _), seat)) = next else {
             tokio::task::yield_now().await;
             continue;
         };
@@ -107,12 +109,6 @@ async fn accept(
             connection(stream, times, seat.standing(), (router, ending)).await;
         }));
     }
-}
-
-/// The next connection, and a seat for it. Those that come meanwhile wait in the system's own queue, which is bounded.
-async fn seated(listener: &TcpListener, seats: &mut Seats) -> Option<(TcpStream, Seat)> {
-    let (stream, _) = listener.accept().await.ok()?;
-    Some((stream, seats.take().await?))
 }
 
 /// How long a client may take.

@@ -9,7 +9,7 @@
 const BEHIND_MAX: usize = 6;
 
 /// What a value is, where many have it; in lower case.
-pub(super) fn common(value: &str) -> Option<&'static str> {
+pub(super) fn popular(value: &str) -> Option<&'static str> {
     if is_in(NUMBERS, value) {
         return Some("a common number");
     }
@@ -122,9 +122,9 @@ mod tests {
             ("123456", false),
             ("", false),
         ] {
-            assert_eq!(common(value).is_some(), expected, "{value}");
+            assert_eq!(popular(value).is_some(), expected, "{value}");
         }
-        assert_eq!(common("password"), Some("a common word"));
-        assert_eq!(common("12345678"), Some("a common number"));
+        assert_eq!(popular("password"), Some("a common word"));
+        assert_eq!(popular("12345678"), Some("a common number"));
     }
 }
