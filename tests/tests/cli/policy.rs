@@ -41,7 +41,7 @@ fn words_that_were_read_in_another_component_are_pointed_at() {
     let (plugin, other) = (hostile(), "0".repeat(64));
     let station = Station::with(&format!(
         "[plugins]\nhostile = \"{}\"\n[flow.read]\nhostile = \"{other}\"\nnobody = \"{other}\"\n\
-         [flow.classes]\n\"tool:hostile.*\" = {{ integrity = \"untrusted\", secrecy = \"public\" }}\n",
+         [flow.classes]\n\"tool:hostile.*\" = {{ integrity = \"untrusted\", secrecy = \"private\" }}\n",
         plugin.display()
     ));
     let told = station

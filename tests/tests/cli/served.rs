@@ -102,7 +102,10 @@ fn every_request_is_answered_as_its_file_says() {
         assert!(!attack.rows.is_empty(), "{}", attack.about);
         if attack.replies.is_empty() {
             strike(&server, &attack);
-            let statuses = attack.sent.iter().map(|sent| sent.status);
+            // What is wrong in a message of MCP is said in one, behind the door.
+            let at_door = attack.sent.iter();
+            let at_door = at_door.filter(|sent| !sent.text.starts_with("POST /mcp"));
+            let statuses = at_door.map(|sent| sent.status);
             refused += statuses
                 .filter(|status| matches!(status, 400..=403))
                 .count();

@@ -94,7 +94,7 @@ fn a_run_that_queues_says_that_it_waits() {
     let run = ["run", "a", "--session", "work", "--queue"];
     station.run(&run).ends(0).never("waits for its end");
     // As another process would.
-    let mark = Digest::of(b"session local work").to_string();
+    let mark = Digest::of(b"session?local?work").to_string();
     let held = File::create(station.state().join("begun").join(mark)).unwrap();
     held.lock().unwrap();
     let mut child = station.spawn(&mut station.command(&run));

@@ -448,9 +448,8 @@ async fn whether_it_fits_is_not_told_for_nothing() {
         json!({"calls": [misfit]}),
         json!({"text": "Done."}),
     ];
-    // Two bits leave of the first success; of a failure six; of a misfit two, for its handle, and for whether all of them
-    // fit together.
-    for (bits, rises) in [(10, false), (9, true)] {
+    // Of a failure six bits leave; of a misfit two, for its handle, and for whether all of them fit together.
+    for (bits, rises) in [(8, false), (7, true)] {
         let policy = policy(&server, &format!("[flow]\nbits = {bits}"));
         let rig = Rig::of(&policy).replies(&replies).open().await;
         let (run, _) = rig.pursue("Count.").await;
@@ -478,7 +477,7 @@ async fn an_identifier_is_picked_by_the_users_own_word_for_nothing_and_by_anothe
     let policy = "
         [flow]
         mode = \"enforce\"
-        bits = 7
+        bits = 2
         [mounts.inbox]
         path = \"inbox\"
         [mounts.out]
@@ -487,15 +486,13 @@ async fn an_identifier_is_picked_by_the_users_own_word_for_nothing_and_by_anothe
         own = true
         [grants.\"files.*\"]
         mounts = { inbox = \"read\", out = \"write\" }";
-    // What is picked with, what comes of it, and how many bits have left by then: two of the first success and two of the
-    // third, and what was paid for the word.
+    // What is picked with, what comes of it, and how many bits have left by then.
     for (picked, expected, bits) in [
-        (plain("ada@x.test"), Some("m-1"), 4),
-        (plain("bo@x.test"), Some("m-3"), 5),
+        (plain("ada@x.test"), Some("m-1"), 0),
+        (plain("bo@x.test"), Some("m-3"), 1),
         // Nobody has typed where to look; what is held itself is nobody's word either.
-        (pick("m-2".into(), "/id".into()), Some("m-2"), 5),
-        // For its failure there are not enough.
-        (plain("ada"), None, 2),
+        (pick("m-2".into(), "/id".into()), Some("m-2"), 1),
+        (plain("ada"), None, 0),
     ] {
         let replies = [
             json!({"calls": [call("files.read", json!({"path": "inbox/letters.json"}))]}),

@@ -23,8 +23,7 @@ use crate::page::{page, url, web};
 const WAYS: u32 = 16;
 const STEPS_OF_A_WAY: usize = 6;
 
-/// Letters and pages, which others write; documents and notes of one's own. There are bits for what goes well over a handle,
-/// and none for a failure.
+/// Letters and pages, which others write; documents and notes of one's own.
 fn policy(server: &Server, notes: &Path) -> String {
     let notes = notes.display();
     format!(
@@ -33,7 +32,7 @@ fn policy(server: &Server, notes: &Path) -> String {
         [flow]
         mode = \"enforce\"
         hold = \"untrusted\"
-        bits = 5
+        bits = 0
         release = [\"mail.echo\"]
         [compaction]
         keep_turns = 1

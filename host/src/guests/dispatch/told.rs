@@ -213,19 +213,18 @@ pub(super) fn tell(
                 }
                 Err(error) => return Err(Untold::crowded(error, &held)),
             };
-            let given = Made::of(flows, &call.places, (label, &caller.label));
-            let made = if altered { Made::OfHandles } else { given };
+            let made = match altered {
+                true => Made::OfHandles,
+                false => Made::of(flows, &call.places, (label, &caller.label)),
+            };
             let named = named(caller, call, &held, label);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);
             let card = handles::paid(card, bits);
-            Ok(Some(match given {
-                Made::Anew => card,
-                // Whether it fails may be what a held value chose, or what a stranger has asked.
-                Made::OfHandles | Made::ForStrangers => {
-                    handles::charged(card, succeeded(station, caller, &mut held))
-                }
+            Ok(Some(match handles::tells(flows, &call.places, &caller.label) {
+                true => handles::charged(card, succeeded(station, caller, &mut held)),
+                false => card,
             }))
         }
         Fate::Leaves(bits) => {

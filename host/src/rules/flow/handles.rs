@@ -565,8 +565,14 @@ pub fn paid(mut card: Value, bits: u32) -> Value {
     card
 }
 
-/// A card that says by itself that a call over handles, or one of a stranger's choice, did not fail: whether bits were
-/// taken for that.
+/// Whether it tells something of what handles hold that a call over them does not fail, or how long it takes: to whoever
+/// is under a stranger's influence, who may have chosen the call for that. A plan that nobody else had a hand in asks nothing.
+#[must_use]
+pub fn tells(flows: &Flows, places: &[String], caller: &Label) -> bool {
+    !places.is_empty() && flows.classes.is_tainted(caller)
+}
+
+/// A card that says by itself that a call did not fail: whether bits were taken for that.
 #[must_use]
 pub fn charged(mut card: Value, charged: bool) -> Value {
     if let Some(card) = card.as_object_mut() {

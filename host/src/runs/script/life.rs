@@ -250,8 +250,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Takes up new requests. Nothing begins here. From the next step on the script sees how long a call takes, or that
-    /// it has not ended yet, and so something of what the handles hold that it was given.
+    /// Takes up new requests. Nothing begins here. From the next step on a script that a stranger may have a hand in sees how
+    /// long a call takes, or that it has not ended yet, and so something of what the handles hold that it was given.
     fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
         let mut given = Label::default();
         for (position, wish) in requests {
@@ -281,7 +281,10 @@ impl<'a> Life<'a> {
                 }
                 self.recall.compare(position, tool, args)?;
                 self.line_up(position, tool);
-                if let WishedArgs::Json(args) = args {
+                let classes = &self.script.station.gate.policy().flows.classes;
+                if let WishedArgs::Json(args) = args
+                    && classes.is_tainted(&self.label)
+                {
                     let held = self.script.caller.known.handles().label_in(args);
                     given = given.join(&held.of_scalar());
                 }

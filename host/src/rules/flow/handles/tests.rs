@@ -390,6 +390,19 @@ fn a_card_says_nothing_of_a_record_that_a_stranger_had_a_hand_in() {
     }
 }
 
+/// Whoever has nobody's words before them chooses no call to learn of what is held.
+#[test]
+fn what_goes_well_over_a_handle_tells_something_to_strangers() {
+    let flows = Flows::default();
+    let user = Label::of(Source::user());
+    let own = user.with(Source::new(Sort::Scalar, "file:inbox"));
+    let place = ["/text".to_owned()];
+    assert!(tells(&flows, &place, &user.join(&web())));
+    assert!(!tells(&flows, &place, &user));
+    assert!(!tells(&flows, &place, &own));
+    assert!(!tells(&flows, &[], &user.join(&web())));
+}
+
 /// What only the user may read is spelled out to nobody who may have been told to ask.
 #[test]
 fn who_may_be_told_what_a_card_says() {
