@@ -222,7 +222,8 @@ pub(super) fn tell(
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);
             let card = handles::paid(card, bits);
-            Ok(Some(match handles::tells(flows, &call.places, &caller.label) {
+            let tells = handles::tells(flows, &call.places, &caller.label);
+            Ok(Some(match tells {
                 true => handles::charged(card, succeeded(station, caller, &mut held)),
                 false => card,
             }))
