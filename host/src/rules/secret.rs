@@ -22,7 +22,7 @@ use serde_json::Value;
 use url::Url;
 
 use self::ordinary::ordinary;
-use self::popular::popular;
+use self::popular::{made_of_popular, popular};
 use self::stray::Stray;
 use super::fetch::Fetch;
 use super::grant::Destination;
@@ -389,7 +389,25 @@ const DIFFERENT_MIN: usize = 4;
 /// # Errors
 /// `BadInput`, `TooBig`, with the reason and never the value.
 pub fn check_value(value: &str) -> Result<()> {
-    let wrong = |why: &str| Err(Error::bad_input(format!("the secret is refused: {why}")));
+    check_known(value)?;
+    let lower = value.to_ascii_lowercase();
+    match made_of_popular(piece(&lower)) {
+        Some(what) => Err(refused(&format!("it is {what}"))),
+        None => Ok(()),
+    }
+}
+
+fn refused(why: &str) -> Error {
+    Error::bad_input(format!("the secret is refused: {why}"))
+}
+
+/// The same of a value that is used already: one that is made of a common word is taken out as well as another, wherever it
+/// turns up.
+///
+/// # Errors
+/// As [`check_value`].
+pub fn check_known(value: &str) -> Result<()> {
+    let wrong = |why: &str| Err(refused(why));
     if value.len() > SECRET_BYTES {
         return Err(Error::too_big("the secret", SECRET_BYTES, value.len()));
     }

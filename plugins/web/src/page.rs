@@ -259,6 +259,18 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_behind_a_long_script_is_read() {
+        let words = "w ".repeat(100);
+        for inside in [
+            "script>for(i=0;i<n;i++){ W }</script",
+            "!-- if a<b then W --",
+        ] {
+            let inside = inside.replace('W', &words);
+            check(&format!("<p>a</p><{inside}><p>b</p>"), "a\n\nb");
+        }
+    }
+
+    #[test]
     fn a_tag_of_many_attributes_is_read() {
         let many: String = (0..60_000).map(|at| format!(" a{at}=b")).collect();
         check(&format!("<p{many}>text</p><p>more</p>"), "text\n\nmore");

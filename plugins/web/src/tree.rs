@@ -167,20 +167,55 @@ impl Tracer for Open {
     }
 }
 
-/// The page, with so many attributes of each tag and no more. What only looks like a tag, in a script or a comment, is
-/// none that is read.
+/// The page, with so many attributes of each tag and no more. What only looks like a tag, in a script or a comment, stays
+/// as it is.
 fn thinned(html: &str) -> String {
     let mut thin = String::with_capacity(html.len());
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         thin.push_str(before);
-        let (kept, end) = tag_at(tag.as_bytes());
+        let (kept, end) = match comment_at(tag) {
+            Some(end) => (end, end),
+            None => tag_at(tag.as_bytes()),
+        };
         thin.push_str(&tag[..kept]);
-        rest = &tag[end..];
+        let inside = raw_at(tag, end);
+        thin.push_str(&tag[end..inside]);
+        rest = &tag[inside..];
     }
     thin.push_str(rest);
     thin
+}
+
+/// Where the comment ends that begins here; all of the page where it does not.
+fn comment_at(text: &str) -> Option<usize> {
+    let inside = text.strip_prefix("<!--")?;
+    // Nothing is inside of `<!-->` and `<!--->`.
+    if let Some(short) = [">", "->"].iter().find(|end| inside.starts_with(**end)) {
+        return Some(4 + short.len());
+    }
+    let ends = ["-->", "--!>"].iter();
+    let ends = ends.filter_map(|end| Some(4 + inside.find(end)? + end.len()));
+    Some(ends.min().unwrap_or(text.len()))
+}
+
+/// Where the text ends that stands in the element whose tag begins here and ends there, where it holds no others: at its end
+/// tag, or with the page.
+fn raw_at(tag: &str, end: usize) -> usize {
+    let name = |name: &&str| {
+        let (head, rest) = tag[1..].split_at_checked(name.len()).unwrap_or_default();
+        head.eq_ignore_ascii_case(name)
+            && !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let Some(name) = RAW.iter().copied().find(name) else {
+        return end;
+    };
+    let inside = &tag.as_bytes()[end..];
+    let close = format!("</{name}");
+    let mut windows = inside.windows(close.len());
+    let found = windows.position(|text| text.eq_ignore_ascii_case(close.as_bytes()));
+    end + found.unwrap_or(inside.len())
 }
 
 /// Where a scan is within a tag.
@@ -206,7 +241,11 @@ fn tag_at(bytes: &[u8]) -> (usize, usize) {
         let next = match (place, byte) {
             (Place::Quoted(quote), _) if byte == quote => Place::Between,
             (Place::Quoted(quote), _) => Place::Quoted(quote),
-            (_, b'>') => return (kept.unwrap_or(at), at),
+            (_, b'>') => match kept {
+                // What closes itself does so still.
+                Some(kept) if bytes[at - 1] == b'/' => return (kept, at - 1),
+                kept => return (kept.unwrap_or(at), at),
+            },
             (Place::Equals, b'"' | b'\'') => Place::Quoted(byte),
             (Place::Equals, _) if space => Place::Equals,
             (Place::Equals | Place::Bare, _) if !space => Place::Bare,
@@ -249,6 +288,28 @@ mod tests {
         deepest
     }
 
+    /// What looks like a tag there is none, however many words follow.
+    #[test]
+    fn scripts_and_comments_stay_as_they_are() {
+        let words = "w ".repeat(100);
+        for page in [
+            format!("<script>for(i=0;i<n;i++){{ {words} }}</script><p>a"),
+            format!("<STYLE a>b<c {words}</Style><p>a"),
+            format!("<script>i<n {words}"),
+            format!("<!-- if a<b then {words} --><p>a"),
+            format!("<!-- a<b {words} --!><p>a"),
+            format!("<!-- a<b {words}"),
+        ] {
+            assert_eq!(thinned(&page), page);
+        }
+        // What begins as such an element is called otherwise, and what is no comment hides none.
+        let many = attributes(100);
+        for page in ["<scripts>", "<!-->", "<!--->", "<!a>", "<script></script>"] {
+            let thin = thinned(&format!("{page}<p{many}>"));
+            assert_eq!(thin.matches('=').count(), ATTRIBUTES_MAX, "{page}");
+        }
+    }
+
     #[test]
     fn a_tag_keeps_its_first_attributes() {
         for usual in [
@@ -264,6 +325,8 @@ mod tests {
             let thin = thinned(&format!("ä{tag}{more}>ö</p>"));
             assert_eq!(thin, format!("ä{tag}{most} >ö</p>"));
         }
+        let thin = thinned(&format!("<path{more}/>ö"));
+        assert_eq!(thin, format!("<path{most} />ö"));
         // Names need no space between them.
         let close: String = (0..100).map(|at| format!("a{at}=''")).collect();
         assert_eq!(thinned(&format!("<p {close}>")).matches('=').count(), 64);

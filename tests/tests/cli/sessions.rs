@@ -90,7 +90,7 @@ fn a_session_whose_run_is_left_says_how_to_go_on() {
 
 #[test]
 fn a_run_that_queues_says_that_it_waits() {
-    let station = Station::scripted("[]", &[NOTED], "");
+    let station = Station::scripted("[]", &[NOTED, NOTED], "");
     let run = ["run", "a", "--session", "work", "--queue"];
     station.run(&run).ends(0).never("waits for its end");
     // As another process would.

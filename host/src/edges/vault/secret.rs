@@ -6,7 +6,7 @@
 use zeroize::Zeroizing;
 
 use crate::rules::scrub::KnownSecrets;
-use crate::rules::secret::check_value;
+use crate::rules::secret::{check_known, check_value};
 use crate::rules::server::login::{is_random, names};
 use crate::words::error::{Error, Result};
 
@@ -55,7 +55,7 @@ impl Secret {
 
     /// What there is to tell, for whoever tells many at once: a name, if but two of its values are to be known, and the value.
     pub(super) fn lesson<'a>(&'a self, name: &'a str) -> Result<(&'a str, &'a [u8])> {
-        check_value(&self.0)?;
+        check_known(&self.0)?;
         match names::is_secret(name) {
             true if !is_random(&self.0) => Err(Error::bad_input(
                 "the secret is refused: it does not look random",

@@ -84,10 +84,11 @@ pub(super) fn tell_fault(
     if !apart && leave(station, caller, &mut held, bits).is_err() {
         return Ok(None);
     }
-    held.failed();
-    // Whatever is charged is on record, with the handle.
+    // What is charged is on record with the handle; where there is no room for one, whoever wished is under the influence of
+    // all that is held.
     let name = held.hold(naming(caller), &said, label);
     let name = name.map_err(|error| Untold::crowded(error, &held))?;
+    held.failed();
     if apart {
         held.charge(bits, flows.bits)?;
     }

@@ -25,6 +25,7 @@ use crate::rules::manifest::{Declared, EffectClass};
 use crate::words::error::Code;
 use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
 use crate::words::id::{QuestionId, Seq, ToolName, is_hidden, shown};
+use crate::words::inert::one_line;
 
 /// What a tool declares, by its name.
 type About = Option<Arc<Declared>>;
@@ -458,8 +459,7 @@ impl Suggestion {
         let is_there = is_there(&head);
         let (mut text, mut lines) = (String::new(), String::new());
         if let Some((said, why)) = self.tools.get(tool) {
-            why.iter()
-                .for_each(|why| text.push_str(&format!("# {why}\n")));
+            why.iter().for_each(|why| text.push_str(&remark(why)));
             lines = table(tool, said);
         }
         let values = self.vouch.get(tool);
@@ -494,8 +494,7 @@ impl Suggestion {
         let denied = denied.map(|(line, why)| (line, why, "so that it passes"));
         for (line, why, so) in asked.chain(denied) {
             text.push('\n');
-            why.iter()
-                .for_each(|why| text.push_str(&format!("# {why}\n")));
+            why.iter().for_each(|why| text.push_str(&remark(why)));
             text.push_str(&format!("# {so}:\n"));
             for line in merged(std::slice::from_ref(line)).lines() {
                 let mark = if line.starts_with('#') { "" } else { "#   " };
@@ -523,7 +522,7 @@ impl Suggestion {
             text.push('\n');
         }
         for what in &self.left {
-            text.push_str(&format!("# nothing is proposed for {what}\n"));
+            text.push_str(&remark(&format!("nothing is proposed for {what}")));
         }
         text
     }
@@ -532,13 +531,18 @@ impl Suggestion {
 /// What stands before the lines.
 const HEAD: &str = "# to be merged with what your file has: it has each table once\n";
 
+/// A comment. Records may be somebody else's, and nothing in them ends its line.
+fn remark(text: &str) -> String {
+    format!("# {}\n", one_line(text))
+}
+
 /// Values, each behind a mark, and where it was used.
 fn each(values: &BTreeMap<String, Used>, doubtful: bool, mark: &str) -> String {
     let values = values.iter();
     let values = values.filter(|(_, used)| used.doubtful == doubtful);
     let line = |(value, used): (&String, &Used)| {
         let why: Vec<&str> = used.why.iter().map(String::as_str).collect();
-        format!("{mark}{},  # {}\n", quoted(value), why.join("; "))
+        format!("{mark}{},  {}", quoted(value), remark(&why.join("; ")))
     };
     values.map(line).collect()
 }

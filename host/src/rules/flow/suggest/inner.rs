@@ -27,7 +27,10 @@ impl Suggestion {
             }
             Verdict::Allow { .. } | Verdict::Deny(_) | Verdict::Ask(_) => return,
         };
-        let what = format!("`{}` of `{tool}`", shown(&judged.subject));
+        let (what, rule) = (
+            format!("`{}` of `{tool}`", shown(&judged.subject)),
+            shown(rule),
+        );
         match found {
             Ok(line) => {
                 let wished = under(&flows.classes.blamed(&judged.label).join(", "));

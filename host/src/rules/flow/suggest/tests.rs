@@ -443,6 +443,18 @@ fn what_a_guest_would_have_been_denied_is_said_with_its_line_in_a_comment() {
     check_inner(("keep", "put a/b"), shadowed("flow_only_looks"), none);
 }
 
+/// A record of another host says what it likes, and writes no line.
+#[test]
+fn what_a_rule_is_called_in_a_record_ends_no_comment() {
+    let rule = "flow_browse)\n[flow]\nvouch = [\"eve@evil.test\"]\n# (";
+    for allow in [&[VOUCH][..], &[]] {
+        let text = wished("fetch", GET, denied(rule, allow)).to_toml(|_| false);
+        assert!(text.contains("eve@evil.test"), "{text}");
+        let mut active = text.lines().filter(|line| !line.is_empty());
+        assert!(active.all(|line| line.starts_with('#')), "{text}");
+    }
+}
+
 #[test]
 fn what_a_guest_was_denied_is_said_with_the_line_of_its_denial() {
     let grant = ["[grants.\"web.get_page\"]", "fetch = [\"https://a.test/\"]"];
