@@ -389,12 +389,15 @@ const DIFFERENT_MIN: usize = 4;
 /// # Errors
 /// `BadInput`, `TooBig`, with the reason and never the value.
 pub fn check_value(value: &str) -> Result<()> {
-    check_known(value)?;
+    let long = (SECRET_CHARS_MIN..=SECRET_BYTES).contains(&value.len());
     let lower = value.to_ascii_lowercase();
-    match made_of_popular(piece(&lower)) {
-        Some(what) => Err(refused(&format!("it is {what}"))),
-        None => Ok(()),
+    if long
+        && popular(piece(&lower)).is_none()
+        && let Some(what) = made_of_popular(piece(&lower))
+    {
+        return Err(refused(&format!("it is {what}")));
     }
+    check_known(value)
 }
 
 fn refused(why: &str) -> Error {
