@@ -247,7 +247,6 @@ async function filled(view) {
     assert.match(await form.textContent(), /Which berth\\u\{202e\}\? <b id='owned'>.*Never give it a password/s);
     assert.equal(await page.locator("#owned, #main input[type=password]").count(), 0);
     await look(view, "form");
-    assert.equal(await form.getByLabel("name").inputValue(), "Ada\\u{3164}");
     await form.getByLabel("name").fill("A");
     await form.getByLabel("berth").selectOption("South pier");
     await form.getByLabel("crew").fill("7");

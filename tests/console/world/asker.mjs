@@ -8,7 +8,7 @@ const FORM = {
     type: "object",
     required: ["name", "berth", "crew"],
     properties: {
-      name: { type: "string", title: "Name", description: "of the ship", minLength: 2, default: "Ada\u3164" },
+      name: { type: "string", title: "Name", description: "of the ship", minLength: 2 },
       berth: { type: "string", enum: ["north", "south"], enumNames: ["North pier", "South pier"] },
       crew: { type: "integer", minimum: 1 },
       cargo: { type: "boolean", default: false },
