@@ -233,28 +233,14 @@ fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
 
 /// Whether what it says of a run or a kind of value is the name of one.
 fn has_names(event: &Event) -> bool {
-    match event {
-        Event::Brought(brought) => RunId::known(brought.from.as_str()) == brought.from,
-        Event::Judged(judged) => {
-            let mut weighed = judged.weighed.iter();
-            weighed.all(|value| Kind::of_word(&value.kind).is_some())
-        }
-        Event::Started(_)
-        | Event::Prompted { .. }
-        | Event::Attempted(_)
-        | Event::Replied { .. }
-        | Event::Finished(_)
-        | Event::Scripted(_)
-        | Event::Rested { .. }
-        | Event::Paused { .. }
-        | Event::Answered { .. }
-        | Event::Expired { .. }
-        | Event::Resumed { .. }
-        | Event::Overspent(_)
-        | Event::Compacted(_)
-        | Event::Observed { .. }
-        | Event::Stopped(_) => true,
+    if let Event::Brought(brought) = event {
+        return RunId::known(brought.from.as_str()) == brought.from;
     }
+    let Event::Judged(judged) = event else {
+        return true;
+    };
+    let mut weighed = judged.weighed.iter();
+    weighed.all(|value| Kind::of_word(&value.kind).is_some())
 }
 
 /// Adds the source of what was imported to everything that the record says of influence.

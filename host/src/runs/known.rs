@@ -403,6 +403,25 @@ fn misfit_in(judged: &Judged) -> u32 {
     0
 }
 
+/// Keeps the name of the handle that whoever wished was told of, with what that told, and holds the words of a failure.
+fn named_again(handles: &mut Handles, tool: &ToolName, finished: &Finished) {
+    let Some(told) = &finished.told else {
+        return;
+    };
+    let Some(name) = handle_in(told) else {
+        return;
+    };
+    handles.reserve(name);
+    handles.pay_again(told);
+    if let End::Failed { message, .. } = &finished.end {
+        let said = Value::from(message.as_str());
+        let _ = handles.hold_as(name, &said, &finished.label);
+        handles.show(name, told);
+        let _ = handles.charge(fault_bits(tool), u32::MAX);
+        handles.failed();
+    }
+}
+
 /// What the end of a call teaches.
 fn learned(
     flows: &Flows,
@@ -410,12 +429,7 @@ fn learned(
     (judged, tool, read): (&Judged, &ToolName, &Label),
     finished: &Finished,
 ) {
-    if let Some(told) = &finished.told
-        && let Some(name) = handle_in(told)
-    {
-        handles.reserve(name);
-        handles.pay_again(told);
-    }
+    named_again(handles, tool, finished);
     if let End::Done {
         content: Content::Inline(outcome),
     } = &finished.end
@@ -452,15 +466,6 @@ fn learned(
             }
             None => {}
         }
-    }
-    if let (End::Failed { message, .. }, Some(told)) = (&finished.end, &finished.told)
-        && let Some(name) = handle_in(told)
-    {
-        let said = Value::from(message.as_str());
-        let _ = handles.hold_as(name, &said, &finished.label);
-        handles.show(name, told);
-        let _ = handles.charge(fault_bits(tool), u32::MAX);
-        handles.failed();
     }
     // What was turned down is no outcome, and what a script makes of all it read is none of a tool's.
     let performed = matches!(judged.verdict, Verdict::Allow { .. });

@@ -219,11 +219,11 @@ pub(super) fn tell(
                 false => Made::of(flows, &call.places, (label, &caller.label)),
             };
             let named = named(caller, call, &held, label);
+            let tells = handles::tells(flows, (&call.places, label), &caller.label);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);
             let card = handles::paid(card, bits);
-            let tells = handles::tells(flows, &call.places, &caller.label);
             Ok(Some(match tells {
                 true => handles::charged(card, succeeded(station, caller, &mut held)),
                 false => card,

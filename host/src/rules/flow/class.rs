@@ -201,6 +201,25 @@ impl Classes {
         source.sort() != Sort::User && self.of(source).secrecy == Secrecy::Private
     }
 
+    /// What of a label lies on this machine, or on pages, where not everybody may read it.
+    #[must_use]
+    pub fn kept_from_others(&self, label: &Label) -> Label {
+        let lies = |source: &&Source| {
+            let somewhere = match source.sort() {
+                Sort::File | Sort::Note | Sort::Web => true,
+                Sort::Operator
+                | Sort::User
+                | Sort::Tool
+                | Sort::Mcp
+                | Sort::Secret
+                | Sort::Scalar => false,
+            };
+            somewhere && self.of(source).secrecy != Secrecy::Public
+        };
+        let kept = label.sources().filter(lies).cloned();
+        kept.fold(Label::default(), |label, source| label.with(source))
+    }
+
     /// Whether policy says itself of what class it is.
     #[must_use]
     pub fn says(&self, source: &Source) -> bool {
@@ -287,6 +306,18 @@ mod tests {
                 ("web:*".to_owned(), said),
             ]),
         }
+    }
+
+    #[test]
+    fn what_lies_somewhere_is_kept_from_others() {
+        let all = label(
+            "user tool:a mcp:post file:docs file:inbox web:https://a.test web:https://own.test secret:k scalar:file:x",
+        );
+        let kept = classes().kept_from_others(&all.with(Source::new(Sort::Note, "n")));
+        assert_eq!(
+            kept.to_string(),
+            "web:https://own.test, file:docs, file:inbox, note:n"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use most::over;
-pub use naming::named;
+pub use naming::{named, readable};
 
 use super::apart::fault_in;
 use super::leaves::{at, texts_at};
@@ -565,11 +565,14 @@ pub fn paid(mut card: Value, bits: u32) -> Value {
     card
 }
 
-/// Whether it tells something of what handles hold that a call over them does not fail, or how long it takes: to whoever
-/// is under a stranger's influence, who may have chosen the call for that. A plan that nobody else had a hand in asks nothing.
+/// Whether it tells something that a call does not fail, or how long it takes: of what handles hold that it was given, at these
+/// places, or of what it has `read` that is kept from others. It does so to whoever is under a stranger's influence, who may
+/// have chosen the call for that. A plan that nobody else had a hand in asks nothing.
 #[must_use]
-pub fn tells(flows: &Flows, places: &[String], caller: &Label) -> bool {
-    !places.is_empty() && flows.classes.is_tainted(caller)
+pub fn tells(flows: &Flows, (places, read): (&[String], &Label), caller: &Label) -> bool {
+    let classes = &flows.classes;
+    let kept = classes.kept_from_others(&read.without(caller));
+    classes.is_tainted(caller) && (!places.is_empty() || kept != Label::default())
 }
 
 /// A card that says by itself that a call did not fail: whether bits were taken for that.

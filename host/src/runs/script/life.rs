@@ -15,7 +15,7 @@ use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::flow::handles::handle_in;
+use crate::rules::flow::handles::{handle_in, readable};
 use crate::rules::json;
 use crate::rules::script::{
     Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
@@ -251,9 +251,9 @@ impl<'a> Life<'a> {
     }
 
     /// Takes up new requests. Nothing begins here. From the next step on a script that a stranger may have a hand in sees how
-    /// long a call takes, or that it has not ended yet, and so something of what the handles hold that it was given.
+    /// long a call takes, or that it has not ended yet: that brings `shown`.
     fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
-        let mut given = Label::default();
+        let mut shown = Label::default();
         for (position, wish) in requests {
             if position != self.next {
                 let what = "the engine of scripts counts its requests wrongly";
@@ -281,13 +281,7 @@ impl<'a> Life<'a> {
                 }
                 self.recall.compare(position, tool, args)?;
                 self.line_up(position, tool);
-                let classes = &self.script.station.gate.policy().flows.classes;
-                if let WishedArgs::Json(args) = args
-                    && classes.is_tainted(&self.label)
-                {
-                    let held = self.script.caller.known.handles().label_in(args);
-                    given = given.join(&held.of_scalar());
-                }
+                shown = shown.join(&self.shown_by(tool, args));
             }
             if let Wish::Rest { due } = &wish {
                 self.rests.insert((*due, position));
@@ -296,8 +290,25 @@ impl<'a> Life<'a> {
             }
             self.wishes.insert(position, (wish, self.label.clone()));
         }
-        self.label = self.label.join(&given);
+        self.label = self.label.join(&shown);
         Ok(())
+    }
+
+    /// Who may read what the time of a call tells something of: what the handles hold that it is given, and what is kept from
+    /// others that it can read by its grant.
+    fn shown_by(&self, tool: &str, args: &WishedArgs) -> Label {
+        let (station, known) = (self.script.station, &self.script.caller.known);
+        let classes = &station.gate.policy().flows.classes;
+        let WishedArgs::Json(args) = args else {
+            return Label::default();
+        };
+        if !classes.is_tainted(&self.label) {
+            return Label::default();
+        }
+        let tool = station.catalog.resolve(tool, &[]);
+        let read = tool.map_or_else(|_| Label::default(), |tool| readable(&tool.grant, args));
+        let kept = classes.kept_from_others(&read.without(&self.label));
+        known.handles().label_in(args).join(&kept).of_scalar()
     }
 
     /// Where a call stands that earlier lives may have begun.

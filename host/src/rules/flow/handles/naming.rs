@@ -33,6 +33,15 @@ pub fn named(call: &Call, known: &Label, label: &Label) -> Label {
     all.fold(known.clone(), |all, one| all.with(one))
 }
 
+/// What a call with these arguments could read by this grant.
+#[must_use]
+pub fn readable(grant: &Grant, wish: &Value) -> Label {
+    let mut plain = Vec::new();
+    texts(wish, &mut plain);
+    let all = within(grant, &plain).into_iter();
+    all.fold(Label::default(), |label, one| label.with(one))
+}
+
 /// What a guest could read: of its mounts and addresses those alone that stand in plain arguments, where some do.
 fn within(grant: &Grant, plain: &[&str]) -> Vec<Source> {
     let stands = |mount: &&str| {

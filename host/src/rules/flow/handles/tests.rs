@@ -397,10 +397,26 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
     let user = Label::of(Source::user());
     let own = user.with(Source::new(Sort::Scalar, "file:inbox"));
     let place = ["/text".to_owned()];
-    assert!(tells(&flows, &place, &user.join(&web())));
-    assert!(!tells(&flows, &place, &user));
-    assert!(!tells(&flows, &place, &own));
-    assert!(!tells(&flows, &[], &user.join(&web())));
+    let (none, inbox) = (
+        Label::default(),
+        Label::of(Source::new(Sort::File, "inbox")),
+    );
+    let page = Label::of(Source::new(Sort::Web, "https://b.test"));
+    let stranger = user.join(&web());
+    for (places, read, caller, expected) in [
+        (&place[..], &none, &stranger, true),
+        (&place[..], &none, &user, false),
+        (&place[..], &none, &own, false),
+        (&[], &none, &stranger, false),
+        (&[], &inbox, &stranger, true),
+        (&[], &inbox, &user, false),
+        (&[], &page, &stranger, false),
+        // They have read it, and bear its label.
+        (&[], &inbox, &stranger.join(&inbox), false),
+    ] {
+        let found = tells(&flows, (places, read), caller);
+        assert_eq!(found, expected, "{read} to {caller}");
+    }
 }
 
 /// What only the user may read is spelled out to nobody who may have been told to ask.
