@@ -107,11 +107,11 @@ impl Needs {
 }
 
 /// Whether a call has brought what nobody outside may read. What did not succeed says in the host's own words that
-/// it did not: that a secret was asked about is known to whoever asked.
+/// it did not, and a card that it did: that a secret was asked about is known to whoever asked.
 fn is_secret(message: &Message, classes: &Classes) -> bool {
     match message {
         Message::Tool { observation, .. } => {
-            observation.ok && classes.is_secret(&observation.label)
+            observation.ok && classes.holds_secret(&observation.label)
         }
         Message::User { .. } | Message::Assistant(_) => false,
     }
@@ -227,6 +227,7 @@ fn code(miss: Miss) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::flow::class::{Class, Integrity, Secrecy};
     use crate::words::label::{Sort, Source};
     use crate::words::message::Observation;
 
@@ -329,11 +330,25 @@ mod tests {
     fn what_a_prompt_needs_is_what_stands_in_it() {
         let secret = || Source::new(Sort::Secret, "token");
         let page = Source::new(Sort::Web, "https://a.test");
+        let keys = Class {
+            integrity: Integrity::Trusted,
+            secrecy: Secrecy::Secret,
+        };
+        let classes = Classes {
+            said: [("file:keys".to_owned(), keys)].into(),
+            ..Classes::default()
+        };
         for (message, expected) in [
             (Message::user("hi"), None),
             (came(true, secret()), Some(Miss::Secret)),
             (came(false, secret()), None),
             (came(true, page), None),
+            (
+                came(true, Source::new(Sort::File, "keys")),
+                Some(Miss::Secret),
+            ),
+            // That something of it went well.
+            (came(true, Source::new(Sort::Scalar, "file:keys")), None),
             (attached(b"GIF89a chart"), Some(Miss::Images)),
             (attached(b"%PDF-1.4 report"), Some(Miss::Documents)),
             (attached(b"a text"), None),
@@ -342,7 +357,7 @@ mod tests {
                 messages: vec![message.clone()],
                 ..Prompt::default()
             };
-            let needs = Needs::of((1, &prompt), &Label::default(), (&Classes::default(), 4));
+            let needs = Needs::of((1, &prompt), &Label::default(), (&classes, 4));
             let expected = expected.into_iter().collect();
             assert_eq!(needs.takes, expected, "{message:?}");
         }

@@ -10,7 +10,7 @@ use crate::guests::station::Station;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, fault_bits, fault_card, fault_in, fault_told};
-use crate::rules::flow::handles::{self, Fate, Handles, Made, Naming};
+use crate::rules::flow::handles::{self, Fate, Handles, Made, Naming, Success};
 use crate::rules::flow::ledger::Behind;
 use crate::rules::flow::lines::Flows;
 use crate::rules::flow::pick;
@@ -219,14 +219,15 @@ pub(super) fn tell(
                 false => Made::of(flows, &call.places, (label, &caller.label)),
             };
             let named = named(caller, call, &held, label);
-            let tells = handles::tells(flows, (&call.places, label), &caller.label);
+            let success = Success::of(flows, (&call.places, label), &caller.label);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);
             let card = handles::paid(card, bits);
-            Ok(Some(match tells {
-                true => handles::charged(card, succeeded(station, caller, &mut held)),
-                false => card,
+            Ok(Some(match success {
+                Success::Silent => card,
+                Success::OfRead => handles::telling(card),
+                Success::OfHandles => handles::charged(card, succeeded(station, caller, &mut held)),
             }))
         }
         Fate::Leaves(bits) => {

@@ -241,6 +241,15 @@ impl Classes {
             .any(|source| self.of(source).secrecy == Secrecy::Secret)
     }
 
+    /// Whether there is something in it that nobody outside may read, and not only that a call with it went well: no
+    /// scalar leaves a handle that is secret ([`super::handles::fate`]), so the card of a success is all that one stands for.
+    #[must_use]
+    pub fn holds_secret(&self, label: &Label) -> bool {
+        let told = |source: &&Source| source.sort() != Sort::Scalar;
+        let mut sources = label.sources().filter(told);
+        sources.any(|source| self.of(source).secrecy == Secrecy::Secret)
+    }
+
     /// The untrusted sources of a label.
     #[must_use]
     pub fn untrusted(&self, label: &Label) -> Vec<String> {

@@ -40,6 +40,8 @@ pub const ADOPT: &str = "handle.adopt";
 const BITS: &str = "bits";
 /// The key of whether bits were taken for it that the holder is told of a success at all.
 const CHARGED: &str = "charged";
+/// The key of that a success tells something of what its call has read.
+const TELLS: &str = "tells";
 /// What is taken each time that a row of successes has twice as many.
 const ROW_BITS: u32 = 2;
 /// The key of why nobody is told of an outcome.
@@ -529,8 +531,8 @@ pub fn fate(
 }
 
 /// What whoever is told `told` in place of an outcome is under the influence of by that: of a handle nothing, since
-/// it has not read what that holds; of a scalar, of the kind of a failure, of a success that tells something of what is
-/// held, or of a text that a person has made their own words, nothing but who may read it. That there was no room for an
+/// it has not read what that holds; of a scalar, of the kind of a failure, of a success that tells something of what
+/// was given or read, or of a text that a person has made their own words, nothing but who may read it. That there was no room for an
 /// outcome says how large that is, and all others; and a success for which no bits were left is not free of anything.
 #[must_use]
 pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
@@ -538,7 +540,9 @@ pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
         return label.clone();
     }
     let leaves = match handle_in(told) {
-        Some(_) => told.get(BITS).is_some() || was_charged(told).is_some(),
+        Some(_) => [BITS, TELLS, CHARGED]
+            .iter()
+            .any(|key| told.get(key).is_some()),
         None => tool == ADOPT || SCALARS.contains(&tool),
     };
     if leaves || fault_in(told).is_some() {
@@ -565,21 +569,51 @@ pub fn paid(mut card: Value, bits: u32) -> Value {
     card
 }
 
-/// Whether it tells something that a call does not fail, or how long it takes: of what handles hold that it was given, at these
-/// places, or of what it has `read` that is kept from others. It does so to whoever is under a stranger's influence, who may
-/// have chosen the call for that. A plan that nobody else had a hand in asks nothing.
+/// What it tells that a call does not fail, or how long it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Success {
+    /// Nothing, or nobody who would have asked.
+    Silent,
+    /// Something of what it has read that is kept from others.
+    OfRead,
+    /// Something of what handles hold that it was given.
+    OfHandles,
+}
+
+impl Success {
+    /// Of a call that was given handles at these places, and has `read` for itself. It tells something to whoever is under a
+    /// stranger's influence, who may have chosen the call for that. A plan that nobody else had a hand in asks nothing.
+    #[must_use]
+    pub fn of(flows: &Flows, (places, read): (&[String], &Label), caller: &Label) -> Self {
+        let classes = &flows.classes;
+        let kept = || classes.kept_from_others(&read.without(caller));
+        if !classes.is_tainted(caller) {
+            Self::Silent
+        } else if !places.is_empty() {
+            Self::OfHandles
+        } else if kept() != Label::default() {
+            Self::OfRead
+        } else {
+            Self::Silent
+        }
+    }
+}
+
+/// A card that says by itself that a call did not fail, which tells something of what it has read.
 #[must_use]
-pub fn tells(flows: &Flows, (places, read): (&[String], &Label), caller: &Label) -> bool {
-    let classes = &flows.classes;
-    let kept = classes.kept_from_others(&read.without(caller));
-    classes.is_tainted(caller) && (!places.is_empty() || kept != Label::default())
+pub fn telling(card: Value) -> Value {
+    with_mark(card, TELLS, true)
 }
 
 /// A card that says by itself that a call did not fail: whether bits were taken for that.
 #[must_use]
-pub fn charged(mut card: Value, charged: bool) -> Value {
+pub fn charged(card: Value, charged: bool) -> Value {
+    with_mark(card, CHARGED, charged)
+}
+
+fn with_mark(mut card: Value, key: &str, mark: bool) -> Value {
     if let Some(card) = card.as_object_mut() {
-        card.insert(CHARGED.to_owned(), json!(charged));
+        card.insert(key.to_owned(), json!(mark));
     }
     card
 }

@@ -404,17 +404,18 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
     let page = Label::of(Source::new(Sort::Web, "https://b.test"));
     let stranger = user.join(&web());
     for (places, read, caller, expected) in [
-        (&place[..], &none, &stranger, true),
-        (&place[..], &none, &user, false),
-        (&place[..], &none, &own, false),
-        (&[], &none, &stranger, false),
-        (&[], &inbox, &stranger, true),
-        (&[], &inbox, &user, false),
-        (&[], &page, &stranger, false),
+        (&place[..], &none, &stranger, Success::OfHandles),
+        (&place[..], &inbox, &stranger, Success::OfHandles),
+        (&place[..], &none, &user, Success::Silent),
+        (&place[..], &none, &own, Success::Silent),
+        (&[], &none, &stranger, Success::Silent),
+        (&[], &inbox, &stranger, Success::OfRead),
+        (&[], &inbox, &user, Success::Silent),
+        (&[], &page, &stranger, Success::Silent),
         // They have read it, and bear its label.
-        (&[], &inbox, &stranger.join(&inbox), false),
+        (&[], &inbox, &stranger.join(&inbox), Success::Silent),
     ] {
-        let found = tells(&flows, (places, read), caller);
+        let found = Success::of(&flows, (places, read), caller);
         assert_eq!(found, expected, "{read} to {caller}");
     }
 }
@@ -463,6 +464,7 @@ fn a_row_of_successes_costs_what_its_length_takes_to_write_down() {
     let mut new = Handles::default();
     new.pay_again(&charged(json!({"$handle": "h1"}), false));
     new.pay_again(&json!({"$handle": "h1"}));
+    new.pay_again(&telling(json!({"$handle": "h1"})));
     new.pay_again(&json!({"charged": true}));
     assert_eq!((new.bits(), new.bits_of_success()), (0, 2));
 }
@@ -489,6 +491,9 @@ fn who_is_told_a_scalar_is_told_who_may_read_it() {
     let card = |paid| charged(json!({"$handle": "h1"}), paid);
     assert_eq!(told("text.count", card(true)), "user, scalar:file:inbox");
     assert_eq!(told("text.count", card(false)), label.to_string());
+    // What its call has read for itself was in no handle before.
+    let card = telling(json!({"$handle": "h1"}));
+    assert_eq!(told("files.read", card), "user, scalar:file:inbox");
     // Their own words: that others may read them is no part of that.
     assert_eq!(told(ADOPT, json!("mine")), "user, scalar:file:inbox");
 }
