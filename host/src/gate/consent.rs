@@ -1,8 +1,8 @@
 //! What a person has to say to what a rule allows: whether they have, and what they are asked where they have not.
 
 use super::Refused;
-use crate::rules::advice::ANSWERED;
-use crate::rules::caller::{Caller, Origin};
+use crate::rules::advice::{self, ANSWERED};
+use crate::rules::caller::{Caller, Led, Origin};
 use crate::rules::flow::Point;
 use crate::rules::policy::Policy;
 use crate::rules::questions::{Said, Unattended, words};
@@ -70,15 +70,18 @@ pub(super) fn consent<E: Effect>(
         return Ok(rule);
     };
     let subject = effect.subject();
+    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
+    let because = || words::because(&reasons);
     let no = |rule: &str, reason: String| {
+        let led = caller.origin == Origin::Model && caller.known.how.led == Led::ByModel;
+        let flags = words::flags(&reasons, &effect.content()).filter(|_| led);
+        let flags = flags.map(|flags| advice::one_run(&flags));
         Err(Refused::Denied(Denial {
             rule: rule.to_owned(),
             reason,
-            allow: lines.clone(),
+            allow: lines.iter().cloned().chain(flags).collect(),
         }))
     };
-    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
-    let because = || words::because(&reasons);
     let (id, wish) = named(caller, &bound_to, &reasons);
     let said = caller.known.questions.said((&id, &wish), &reasons);
     match (said, &caller.origin, policy.asks.unattended) {

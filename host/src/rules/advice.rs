@@ -75,6 +75,12 @@ pub fn vouching(tool: &ToolName, value: &str, flag: Option<&str>) -> String {
     }
 }
 
+/// What lets that which cannot be undone pass in one run, where no line does.
+#[must_use]
+pub fn one_run(flags: &str) -> String {
+    format!("# no line lets pass what cannot be undone; a run does that begins with:{flags}")
+}
+
 /// The line by which a tool is told what only the user may read, wherever that goes.
 #[must_use]
 pub fn accepting(tool: &ToolName) -> String {

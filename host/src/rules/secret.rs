@@ -22,7 +22,7 @@ use serde_json::Value;
 use url::Url;
 
 use self::ordinary::ordinary;
-use self::popular::{made_of_popular, popular};
+use self::popular::{is_soon_guessed, popular};
 use self::stray::Stray;
 use super::fetch::Fetch;
 use super::grant::Destination;
@@ -389,15 +389,14 @@ const DIFFERENT_MIN: usize = 4;
 /// # Errors
 /// `BadInput`, `TooBig`, with the reason and never the value.
 pub fn check_value(value: &str) -> Result<()> {
-    let long = (SECRET_CHARS_MIN..=SECRET_BYTES).contains(&value.len());
-    let lower = value.to_ascii_lowercase();
-    if long
-        && popular(piece(&lower)).is_none()
-        && let Some(what) = made_of_popular(piece(&lower))
-    {
-        return Err(refused(&format!("it is {what}")));
+    check_text(value)?;
+    if is_soon_guessed(value) {
+        return Err(refused(
+            "it is made of common words, rows of a keyboard, dates or repetitions, which whoever guesses tries first: take one \
+             that is random",
+        ));
     }
-    check_known(value)
+    check_tries(value)
 }
 
 fn refused(why: &str) -> Error {
@@ -410,6 +409,12 @@ fn refused(why: &str) -> Error {
 /// # Errors
 /// As [`check_value`].
 pub fn check_known(value: &str) -> Result<()> {
+    check_text(value)?;
+    check_tries(value)
+}
+
+/// Refuses what would be missing in ordinary text.
+fn check_text(value: &str) -> Result<()> {
     let wrong = |why: &str| Err(refused(why));
     if value.len() > SECRET_BYTES {
         return Err(Error::too_big("the secret", SECRET_BYTES, value.len()));
@@ -432,9 +437,12 @@ pub fn check_known(value: &str) -> Result<()> {
         return wrong("it has fewer than 4 different characters");
     }
     let piece = piece(&lower);
-    let repeated = piece.len() < lower.len();
     if let Some(what) = popular(piece) {
-        let repeated = if repeated { ", repeated" } else { "" };
+        let repeated = if piece.len() < lower.len() {
+            ", repeated"
+        } else {
+            ""
+        };
         return wrong(&format!("it is {what}{repeated}"));
     }
     if lower.chars().all(|c| c.is_ascii_lowercase()) && length < 2 * SECRET_CHARS_MIN {
@@ -445,22 +453,28 @@ pub fn check_known(value: &str) -> Result<()> {
             "it is {what}; redacting it would blank ordinary text: take one that is random"
         ));
     }
-    // In small letters a value is taken out as well, so that large ones are found out afterwards, one by one. Whoever has
-    // guessed a piece has guessed what repeats it.
-    let (alphabet, length) = guessed_from(piece);
-    if !is_beyond_guessing(alphabet, length) {
-        let needed = (1..).find(|length| is_beyond_guessing(alphabet, *length));
-        let once = if repeated {
-            "; what is repeated counts once"
-        } else {
-            ""
-        };
-        return wrong(&format!(
-            "it could be guessed, by trying all values like it: take one of at least {} such characters{once}",
-            needed.unwrap_or(length)
-        ));
-    }
     Ok(())
+}
+
+/// Refuses what is found by trying all values like it. In small letters a value is taken out as well, so that large ones are
+/// found out afterwards, one by one. Whoever has guessed a piece has guessed what repeats it.
+fn check_tries(value: &str) -> Result<()> {
+    let lower = value.to_ascii_lowercase();
+    let piece = piece(&lower);
+    let (alphabet, length) = guessed_from(piece);
+    if is_beyond_guessing(alphabet, length) {
+        return Ok(());
+    }
+    let needed = (1..).find(|length| is_beyond_guessing(alphabet, *length));
+    let once = if piece.len() < lower.len() {
+        "; what is repeated counts once"
+    } else {
+        ""
+    };
+    Err(refused(&format!(
+        "it could be guessed, by trying all values like it: take one of at least {} such characters{once}",
+        needed.unwrap_or(length)
+    )))
 }
 
 /// The shortest piece that a value repeats from its beginning to its end: all of it where it repeats none. Put twice, a

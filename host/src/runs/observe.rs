@@ -191,3 +191,20 @@ fn failure(error: &Error) -> String {
     text.push_str(&format!("\n{advice}"));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Advice for the operator would have a model ask for it.
+    #[test]
+    fn a_model_reads_what_it_may_have_meant_and_no_other_advice() {
+        let error = Error::new(Code::Denied, "no line grants it").hint("write `ask = []`");
+        let said = failure(&error);
+        assert!(said.starts_with("Tool execution failed: no line grants it\n"));
+        assert!(!said.contains("write `ask"), "{said}");
+        let meant = failure(&error.meaning("there is `files.read`"));
+        assert!(meant.ends_with("\nthere is `files.read`"), "{meant}");
+        assert!(!meant.contains("write `ask"), "{meant}");
+    }
+}

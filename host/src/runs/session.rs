@@ -101,26 +101,9 @@ impl Earlier {
             self.typed.extend(goal.said().map(str::to_owned));
         }
         for record in records {
-            match &record.event {
-                Event::Started(started) => self.label = self.label.join(&started.influence()),
-                Event::Replied { label, .. } => self.label = self.label.join(label),
-                Event::Observed { observation, .. } => {
-                    self.label = self.label.join(&observation.label);
-                }
-                Event::Compacted(compacted) => self.folded = Some(Compacted::clone(compacted)),
-                Event::Brought(_)
-                | Event::Prompted { .. }
-                | Event::Judged(_)
-                | Event::Finished(_)
-                | Event::Scripted(_)
-                | Event::Rested { .. }
-                | Event::Paused { .. }
-                | Event::Answered { .. }
-                | Event::Expired { .. }
-                | Event::Resumed { .. }
-                | Event::Attempted(_)
-                | Event::Overspent(_)
-                | Event::Stopped(_) => {}
+            self.label = under(&self.label, &record.event);
+            if let Event::Compacted(compacted) = &record.event {
+                self.folded = Some(Compacted::clone(compacted));
             }
         }
         Ok(())
@@ -406,3 +389,76 @@ fn messages_of(flows: &Flows, records: &[Record]) -> Vec<Message> {
 
 /// What a model was told of an answer that did not stand, as a later run is told.
 const AGAIN: &str = "That did not fit the JSON Schema of the answer.";
+
+/// What a session is under the influence of once this has happened in a run of it: a run may have ended before any answer
+/// that bears the label of what it has read.
+fn under(label: &Label, event: &Event) -> Label {
+    match event {
+        Event::Started(started) => label.join(&started.influence()),
+        Event::Replied { label: reply, .. } => label.join(reply),
+        Event::Observed { observation, .. } => label.join(&observation.label),
+        Event::Brought(_)
+        | Event::Prompted { .. }
+        | Event::Judged(_)
+        | Event::Finished(_)
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::Expired { .. }
+        | Event::Resumed { .. }
+        | Event::Attempted(_)
+        | Event::Overspent(_)
+        | Event::Compacted(_)
+        | Event::Stopped(_) => label.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::event::{Narrowed, Started, Surface};
+    use crate::words::label::{Sort, Source};
+    use crate::words::message::{Observation, Reply};
+
+    /// Each alone: of a run that failed in between there is nothing else.
+    #[test]
+    fn a_session_is_under_the_influence_of_whatever_its_runs_have_read() {
+        let page = Label::of(Source::new(Sort::Web, "https://a.test"));
+        let started = Started {
+            surface: Surface::Cli,
+            subject: "agent".to_owned(),
+            goal: "go".to_owned(),
+            label: page.clone(),
+            narrowed: Narrowed::default(),
+            ask_expires_ms: None,
+            session: None,
+            forked: None,
+            attached: Vec::new(),
+            traced: Vec::new(),
+        };
+        let replied = Event::Replied {
+            turn: 1,
+            reply: Reply::default(),
+            label: page.clone(),
+        };
+        let observed = Event::Observed {
+            call: "c1".to_owned(),
+            tool: "web.get_page".to_owned(),
+            observation: Observation {
+                text: "said".to_owned(),
+                ok: true,
+                label: page.clone(),
+                flags: Vec::new(),
+            },
+            failed: None,
+            kept: None,
+        };
+        let user = Label::of(Source::user());
+        for event in [Event::Started(started), replied, observed] {
+            assert_eq!(under(&user, &event), user.join(&page), "{event:?}");
+        }
+        let resumed = Event::Resumed { traced: Vec::new() };
+        assert_eq!(under(&user, &resumed), user);
+    }
+}

@@ -130,6 +130,7 @@ fn a_yes_goes_on_in_the_same_process() {
         "path = here/a.txt",
         "the tool is side-effecting, risk ",
         "\"path\": \"here/a.txt\"",
+        "so that it is not asked again, write in `lazaret.toml`:",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

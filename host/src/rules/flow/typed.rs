@@ -85,10 +85,17 @@ impl Typed {
 
     /// A value that was typed in another form than the one that is used.
     fn has_form(&self, kind: Kind, normal: &str) -> bool {
-        let tokens = self.texts.iter().flat_map(|text| text.split(is_edge));
-        tokens
-            .map(|token| token.trim_end_matches(|c| MARKS.contains(c)))
-            .any(|token| !token.is_empty() && kind.normal(token) == normal)
+        let is_meant = |text: &String, token: &str| {
+            !token.is_empty()
+                && kind.normal(token) == normal
+                && occurrences(text, token).any(|around| around.is_token(token, false))
+        };
+        self.texts.iter().any(|text| {
+            let tokens = text.split(is_edge);
+            tokens
+                .map(|token| token.trim_end_matches(|c| MARKS.contains(c)))
+                .any(|token| is_meant(text, token))
+        })
     }
 
     /// Whether a title of two words or more stands in a text, whole and in quotes. Without these a stranger
@@ -315,6 +322,11 @@ mod tests {
             ("into ./out/a.md", Kind::File, "out/a.md", true),
             ("into out/a.md", Kind::File, "./out/a.md", true),
             ("into out/a.md", Kind::File, "a.md", false),
+            ("into ‘out/a.md’", Kind::File, "./out/a.md", true),
+            ("into o'brien.txt", Kind::File, "o'brien.txt", true),
+            ("into o'brien.txt", Kind::File, "brien.txt", false),
+            ("into o'brien.txt", Kind::File, "./brien.txt", false),
+            ("read o'http://a.test/", Kind::Url, "http://a.test", false),
             ("write 12 letters", Kind::File, "12", false),
             ("write 12 letters", Kind::File, "./12", false),
             ("write \"12\"", Kind::File, "12", true),

@@ -43,22 +43,28 @@ pub fn asked(question: &Question) -> &str {
 /// its user's own words. Nothing where it is asked about anything else as well, or where a value is held.
 #[must_use]
 pub fn for_one_run(question: &Question, content: &Content) -> Option<String> {
+    let by_model = question.text.starts_with("May this model ");
+    let flags = flags(&question.reasons, content).filter(|_| by_model)?;
+    Some(format!(
+        "no line ends questions about what cannot be undone; a run that begins with `lazaret run …{flags}` is not asked this"
+    ))
+}
+
+/// The flags themselves.
+#[must_use]
+pub fn flags<T: AsRef<str>>(reasons: &[T], content: &Content) -> Option<String> {
     let Content::Inline(args) = content else {
         return None;
     };
-    let flag = |reason: &String| {
-        let about = reason.strip_suffix(NEEDS_OWN_WORDS)?;
+    let flag = |reason: &T| {
+        let about = reason.as_ref().strip_suffix(NEEDS_OWN_WORDS)?;
         let (path, _) = about.strip_prefix('`')?.split_once('`')?;
         let value = text_of(args.pointer(&format!("/{path}"))?)?;
         let is_plain = !value.chars().any(is_hidden);
         is_plain.then(|| format!(" --vouch {}", shell_word(&value)))
     };
-    let flags: Option<String> = question.reasons.iter().map(flag).collect();
-    let by_model = question.text.starts_with("May this model ");
-    let flags = flags.filter(|flags| by_model && !flags.is_empty())?;
-    Some(format!(
-        "no line ends questions about what cannot be undone; a run that begins with `lazaret run …{flags}` is not asked this"
-    ))
+    let flags: Option<String> = reasons.iter().map(flag).collect();
+    flags.filter(|flags| !flags.is_empty())
 }
 
 /// Why `always` says no more to a question than `allow`.

@@ -2,6 +2,8 @@
 
 use url::Url;
 
+use crate::words::limits::SECRET_CHARS_MIN;
+
 /// Names of headers that are as long as a secret. Most requests and answers have some of them.
 const HEADERS: [&str; 28] = [
     "accept-charset",
@@ -90,6 +92,12 @@ pub(super) fn ordinary(value: &str) -> Option<&'static str> {
         Some("a MIME type")
     } else if is_file(value) {
         Some("the name of a file")
+    } else if is_of_words(value) {
+        Some("made of words")
+    } else if is_program(value) {
+        Some("the name of a program with its version")
+    } else if MARKS.contains(&value) {
+        Some("what stands in place of a secret")
     } else if is_date(value) {
         Some("a date")
     } else if is_site(value) {
@@ -116,6 +124,25 @@ fn is_first_line(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphabetic() || "/-_.*".contains(c);
     METHODS.contains(&method) && path.starts_with(['/', '*']) && path.chars().all(plain)
 }
+
+/// What this host and others write where they have taken something out.
+const MARKS: [&str; 2] = ["[redacted]", "<redacted>"];
+
+/// As a date in words has them, whole or cut.
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 
 /// With a port or without.
 fn is_here(value: &str) -> bool {
@@ -156,8 +183,36 @@ fn is_file(value: &str) -> bool {
     FILES.contains(&end) && name.chars().all(named)
 }
 
-/// As `2026-11-23`, alone or with a time.
+/// As `files.read` or `Hello, world!`: words with one sign between them, together as short as one word that is refused.
+fn is_of_words(value: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+    let words = value.trim_end_matches(['.', '!', '?']).replace(", ", " ");
+    value.len() < 2 * SECRET_CHARS_MIN && words.split(['.', '_', '/', '-', ':', ' ']).all(is_word)
+}
+
+/// As `Mozilla/5.0`.
+fn is_program(value: &str) -> bool {
+    let (name, version) = value.split_once('/').unwrap_or_default();
+    let named = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || "-_.".contains(c));
+    let is_number =
+        |one: &str| (1..=3).contains(&one.len()) && one.chars().all(|c| c.is_ascii_digit());
+    named && version.split('.').all(is_number)
+}
+
+/// As `2026-11-23`, alone or with a time, and as `Nov 23 2026`.
 fn is_date(value: &str) -> bool {
+    let is_part = |part: &str| match part.chars().all(|c| c.is_ascii_digit()) {
+        true => part.len() <= 4,
+        false => MONTHS
+            .iter()
+            .any(|month| month.starts_with(part) && part.len() >= 3),
+    };
+    if value.split([' ', ',', '.', '-', '/']).all(is_part) {
+        return value.chars().any(|c| c.is_ascii_alphabetic());
+    }
     let shape = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let shape: String = value.chars().map(shape).collect();
     let rest = shape.strip_prefix("0000-00-00");

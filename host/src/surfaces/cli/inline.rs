@@ -200,6 +200,10 @@ async fn put(host: &Host, waiting: &Waiting) -> Result<Option<Answer>> {
             Some(Said::Show) => {
                 let handed = host.handed(waiting).await?;
                 print::note(in_full(&waiting.content, &handed));
+                if !waiting.question.lines.is_empty() {
+                    let lines = &waiting.question.lines;
+                    print::note(last_of_its_kind(host.policy(), lines));
+                }
             }
             Some(Said::Leave) => return Ok(None),
             None => print::note(no_answer(&line, always)),
