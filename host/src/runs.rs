@@ -23,6 +23,7 @@ pub mod repair;
 pub mod replay;
 pub mod rest;
 pub mod running;
+pub mod saved;
 mod script;
 pub mod served;
 pub mod session;

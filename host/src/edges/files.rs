@@ -31,6 +31,7 @@ use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::aside::aside;
 use super::labels::{FileLabels, KnownFile};
+use super::named;
 use super::state::random;
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{
@@ -195,6 +196,19 @@ impl Files {
         let mounts = mounts.map(|(name, _)| name.clone()).collect();
         let stored = self.labels.of(&KnownFile { path, identity })?;
         Ok((mounts, stored))
+    }
+
+    /// Saves what somebody has made in a file that the user has named and that is not there yet: whoever reads it by a mount
+    /// is under their influence.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(crate) fn save(&self, file: &Path, bytes: &[u8], label: &Label) -> Result<()> {
+        // No tool changes anything meanwhile.
+        let _turn = self.turns.take(Doing::Changes)?;
+        named::write_settled(file, bytes, || {
+            self.labels.put(&labelled::named(file), label)
+        })
     }
 
     fn perform_now(&self, file: File, places: Places) -> Result<FileOutcome> {
@@ -700,10 +714,46 @@ fn explain(path: &str, error: &std::io::Error) -> Error {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests are the user, who has files"
+)]
 mod tests {
     use std::io;
 
     use super::*;
+    use crate::words::label::{Sort, Source};
+
+    #[test]
+    fn what_is_saved_for_the_user_keeps_its_label_and_takes_nobodys_place() {
+        let temp = tempfile::tempdir().unwrap();
+        let docs = temp.path().join("docs");
+        std::fs::create_dir(&docs).unwrap();
+        let mounts = BTreeMap::from([("docs".into(), docs.clone())]);
+        let files =
+            Files::open(&mounts, &[], Some(temp.path().join("files.db").as_path())).unwrap();
+        let (made, mine) = (docs.join("made.txt"), docs.join("mine.txt"));
+        let (web, user) = (
+            Label::of(Source::new(Sort::Web, "https://a.test")),
+            Label::of(Source::user()),
+        );
+        files.save(&made, b"made", &web).unwrap();
+        files.save(&mine, b"mine", &user).unwrap();
+        for (path, text, label) in [(&made, "made", &web), (&mine, "mine", &Label::default())] {
+            for other in [&web, &user] {
+                let refused = files.save(path, b"other", other).unwrap_err();
+                assert_eq!(refused.code(), Code::DiskFailed);
+            }
+            assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+            assert_eq!(&files.about(path).unwrap().1, label, "{text}");
+        }
+        // Nor is there a file whose label cannot be kept.
+        let gone = docs.join("gone.txt");
+        let full = || Err(Error::new(Code::DiskFailed, "the disk is full"));
+        let refused = named::write_settled(&gone, b"gone", full).unwrap_err();
+        assert_eq!(refused.message(), "the disk is full");
+        assert!(std::fs::symlink_metadata(&gone).is_err());
+    }
 
     #[test]
     fn what_leads_out_and_what_the_system_forbids_are_told_apart() {

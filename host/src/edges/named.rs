@@ -139,8 +139,27 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// `DiskFailed`.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    let file = File::create_new(path).and_then(|mut file| file.write_all(bytes));
-    file.map_err(|error| unwritten(path, error))
+    write_settled(path, bytes, || Ok(()))
+}
+
+/// The same. What has to be settled once the file is there, and before anything is in it, is done in between: where that
+/// fails, there is no file.
+///
+/// # Errors
+/// `DiskFailed`, and as `settle`.
+pub(crate) fn write_settled(
+    path: &Path,
+    bytes: &[u8],
+    settle: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let mut file = File::create_new(path).map_err(|error| unwritten(path, error))?;
+    if let Err(error) = settle() {
+        // The first failure is the one to report.
+        let _ = fs::remove_file(path);
+        return Err(error);
+    }
+    let written = file.write_all(bytes);
+    written.map_err(|error| unwritten(path, error))
 }
 
 /// Writes a file that must not be there yet, and that only its owner may read.

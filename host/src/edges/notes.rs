@@ -30,6 +30,9 @@ const TABLES: &str = "CREATE TABLE IF NOT EXISTS notes (
     mac BLOB, PRIMARY KEY (shelf, key)) STRICT, WITHOUT ROWID";
 /// Notes from before there was an authentication have none, and are as anybody's.
 const WITH_MAC: &str = "ALTER TABLE notes ADD COLUMN mac BLOB";
+/// All notes of a shelf, the newest first.
+const NEWEST: &str = "SELECT key, text, label, written, mac FROM notes
+    WHERE shelf = ?1 ORDER BY written DESC, key";
 /// What the key is used for.
 const PURPOSE: &str = "note";
 
@@ -54,8 +57,8 @@ struct Shelf<'a> {
 #[derive(Debug)]
 struct Found {
     notes: Result<Vec<Note>>,
-    /// Who had a hand in that there is no more.
-    gaps: Label,
+    /// Who had a hand in that it is just this: in what was looked at and is not among it, and in that there is no more.
+    beside: Label,
 }
 
 /// One note.
@@ -136,21 +139,21 @@ impl Notes {
         })
     }
 
-    /// Does what the permit says. Notes that were read bring their labels along, and so does what is missing.
+    /// Does what the permit says. Notes that were read bring their labels along, found or not, and so does what is missing.
     pub(crate) async fn perform(&self, permit: Permit<Keep>) -> Performed<Vec<Note>> {
         let began = Clock::instant();
         let (keep, ()) = permit.redeem();
         let (notes, shelf, sought) = (self.clone(), keep.shelf.clone(), keep.sought());
         let work = aside(move |asker| notes.perform_now(&keep, asker)).await;
         let work = work.unwrap_or_else(|| Err(Error::bug("the notes edge panicked")));
-        let (result, gaps) = match work {
-            Ok(found) => (found.notes, found.gaps),
+        let (result, beside) = match work {
+            Ok(found) => (found.notes, found.beside),
             Err(error) => (Err(error), Label::default()),
         };
         let found = result.as_deref().unwrap_or_default();
         let label = found
             .iter()
-            .fold(gaps, |label, note| label.join(&note.label));
+            .fold(beside, |label, note| label.join(&note.label));
         let label = found.iter().fold(label, |label, note| {
             label.with(Keep::source(&shelf, &note.key))
         });
@@ -199,7 +202,14 @@ impl Shelf<'_> {
         match &keep.wish {
             KeepWish::Put { text, label } => {
                 let now = i64::try_from(clock.now_ms()).unwrap_or(i64::MAX);
-                self.put(key, (text, label), now)?;
+                match self.put(key, (text, label), now) {
+                    // All that stands there takes the room.
+                    Err(full) if full.code() == Code::TooBig => {
+                        let beside = self.label_of_all().map_err(failed)?;
+                        return Ok(Found::none(full, beside));
+                    }
+                    put => put?,
+                }
                 // It is there whatever was taken away.
                 self.fill_gap(key).map_err(failed)?;
                 Ok(Found::of(Vec::new()))
@@ -214,25 +224,25 @@ impl Shelf<'_> {
                 Ok(Found::of(found).with(gaps))
             }
             KeepWish::Search { limit } => {
-                let found = self.search(key, *limit).map_err(failed)?;
+                let (found, others) = self.search(key, *limit).map_err(failed)?;
                 let gaps = self.gaps_in("").map_err(failed)?;
-                Ok(Found::of(found).with(gaps))
+                Ok(Found::of(found).with(others.join(&gaps)))
             }
-            KeepWish::Delete { label } => match self.delete(key).map_err(failed)? {
-                0 => self.missing(key).map_err(failed),
-                _ => {
+            KeepWish::Delete { label } => match self.get(key).map_err(failed)? {
+                None => self.missing(key).map_err(failed),
+                Some(gone) => {
+                    self.delete(key).map_err(failed)?;
                     self.leave_gap(key, label).map_err(failed)?;
-                    Ok(Found::of(Vec::new()))
+                    // That there was one is told by this.
+                    Ok(Found::of(Vec::new()).with(gone.label))
                 }
             },
         }
     }
 
     fn missing(&self, key: &str) -> rusqlite::Result<Found> {
-        Ok(Found {
-            notes: Err(Error::not_found(format!("note `{}`", shown(key)))),
-            gaps: self.gap(key)?,
-        })
+        let missing = Error::not_found(format!("note `{}`", shown(key)));
+        Ok(Found::none(missing, self.gap(key)?))
     }
 
     fn put(&self, key: &str, (text, label): (&str, &Label), now: i64) -> Result<()> {
@@ -302,12 +312,11 @@ impl Shelf<'_> {
             .collect()
     }
 
-    fn search(&self, words: &str, limit: usize) -> rusqlite::Result<Vec<Note>> {
-        let query = "SELECT key, text, label, written, mac FROM notes
-            WHERE shelf = ?1 ORDER BY written DESC, key";
+    /// What has all these words, and who had a hand in what was read for that and has not.
+    fn search(&self, words: &str, limit: usize) -> rusqlite::Result<(Vec<Note>, Label)> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-        let mut found = Vec::new();
-        let mut query = self.database.prepare_cached(query)?;
+        let (mut found, mut others) = (Vec::new(), Label::default());
+        let mut query = self.database.prepare_cached(NEWEST)?;
         for note in query.query_map(params![self.name], |row| self.read(row))? {
             let note = note?;
             let text = format!("{}\n{}", note.key, note.text).to_lowercase();
@@ -316,15 +325,27 @@ impl Shelf<'_> {
                 if found.len() >= limit.min(NOTES_LISTED) {
                     break;
                 }
+            } else {
+                others = others.join(&note.label);
             }
         }
-        Ok(found)
+        Ok((found, others))
     }
 
-    /// How many are gone.
-    fn delete(&self, key: &str) -> rusqlite::Result<usize> {
+    /// Who had a hand in anything that stands on the shelf.
+    fn label_of_all(&self) -> rusqlite::Result<Label> {
+        let mut all = Label::default();
+        let mut query = self.database.prepare_cached(NEWEST)?;
+        for note in query.query_map(params![self.name], |row| self.read(row))? {
+            all = all.join(&note?.label);
+        }
+        Ok(all)
+    }
+
+    fn delete(&self, key: &str) -> rusqlite::Result<()> {
         let query = "DELETE FROM notes WHERE shelf = ?1 AND key = ?2";
-        self.database.execute(query, params![self.name, key])
+        let deleted = self.database.execute(query, params![self.name, key]);
+        deleted.map(drop)
     }
 
     /// A note whose label cannot be read is not read: no label, no note. The label of one that this host has not written
@@ -357,12 +378,19 @@ impl Found {
     fn of(notes: Vec<Note>) -> Self {
         Self {
             notes: Ok(notes),
-            gaps: Label::default(),
+            beside: Label::default(),
         }
     }
 
-    fn with(self, gaps: Label) -> Self {
-        Self { gaps, ..self }
+    fn none(why: Error, beside: Label) -> Self {
+        Self {
+            notes: Err(why),
+            beside,
+        }
+    }
+
+    fn with(self, beside: Label) -> Self {
+        Self { beside, ..self }
     }
 }
 
@@ -414,6 +442,7 @@ impl std::fmt::Debug for Notes {
 )]
 mod tests {
     use super::*;
+    use crate::words::label::Sort;
 
     fn open(path: &Path) -> Result<Notes> {
         Notes::open(path, Clock::set(7), HostKey::new(&[7; 32]))
@@ -546,6 +575,72 @@ mod tests {
         put(&notes, "a", &text[1..]).unwrap();
         delete(&notes, "b", Label::of(Source::user()));
         put(&notes, "d", &text).unwrap();
+    }
+
+    fn put_by(notes: &Notes, key: &str, text: &str, label: Label) {
+        let text = text.to_owned();
+        found(notes, key, KeepWish::Put { text, label });
+    }
+
+    /// What is told beside the notes that were found, and whether it failed.
+    fn told(notes: &Notes, key: &str, wish: KeepWish) -> (bool, Label) {
+        let done = notes.perform_now(&keep(key, wish), &Asker::default());
+        let done = done.unwrap();
+        (done.notes.is_err(), done.beside)
+    }
+
+    fn web() -> Label {
+        Label::of(Source::new(Sort::Web, "https://a.test"))
+    }
+
+    #[test]
+    fn a_search_tells_of_all_that_it_has_read_and_nothing_of_what_it_has_not() {
+        let notes = Notes::in_memory(Clock::set(7), HostKey::new(&[7; 32])).unwrap();
+        put(&notes, "a", "milk").unwrap();
+        put_by(&notes, "b", "bread", web());
+        for (words, limit, expected) in [
+            ("wine", 9, true),
+            ("milk", 9, true),
+            // It ends with the first, and never comes to the other one.
+            ("milk", 1, false),
+        ] {
+            let (_, beside) = told(&notes, words, KeepWish::Search { limit });
+            assert_eq!(beside.covers(&web()), expected, "{words}");
+        }
+        // What is found brings its own label.
+        let (_, beside) = told(&notes, "bread", KeepWish::Search { limit: 9 });
+        assert_eq!(beside, Label::of(Source::user()));
+    }
+
+    #[test]
+    fn a_note_that_is_deleted_tells_who_wrote_it() {
+        let notes = Notes::in_memory(Clock::set(7), HostKey::new(&[7; 32])).unwrap();
+        put_by(&notes, "theirs", "bread", web());
+        put(&notes, "mine", "milk").unwrap();
+        for (key, expected) in [("theirs", web()), ("mine", Label::of(Source::user()))] {
+            let label = Label::of(Source::user());
+            let (failed, beside) = told(&notes, key, KeepWish::Delete { label });
+            assert_eq!((failed, beside), (false, expected), "{key}");
+        }
+        // Who wrote it has no hand in that it is gone.
+        let (failed, beside) = told(&notes, "theirs", KeepWish::Get);
+        assert_eq!((failed, beside), (true, Label::default()));
+    }
+
+    #[test]
+    fn that_there_is_no_room_tells_who_has_taken_it() {
+        let notes = Notes::in_memory(Clock::set(7), HostKey::new(&[7; 32])).unwrap();
+        let wish = |text: &str| KeepWish::Put {
+            text: text.to_owned(),
+            label: Label::of(Source::user()),
+        };
+        put_by(&notes, "theirs", &"x".repeat(16_000_000), web());
+        let (failed, beside) = told(&notes, "mine", wish("milk"));
+        assert_eq!((failed, beside), (false, Label::default()));
+        let (failed, beside) = told(&notes, "more", wish(&"x".repeat(1 << 20)));
+        assert!(failed);
+        assert!(beside.covers(&web()), "{beside}");
+        assert_eq!(found(&notes, "mine", KeepWish::Get)[0].text, "milk");
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct Request {
 /// What became of a call.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The tool's name as it was asked for.
+    /// The tool's name as it was asked for; of a call that was not made, without what is a secret.
     pub tool: String,
     /// The record of its judgement.
     pub seq: Seq,
@@ -151,7 +151,7 @@ async fn attempt(
             };
             let (at, error) = turned_down(station, &caller, not);
             let outcome = Outcome {
-                tool: name,
+                tool: station.scrub.clean(&name),
                 seq: caller.parent,
                 at,
                 result: Err(error),

@@ -89,6 +89,15 @@ impl Waiting {
         self.question.until.is_some_and(|until| until <= now)
     }
 
+    /// What an answer to it counts as: where no value of it could steer again, `always` says no more than a yes.
+    #[must_use]
+    pub fn counted(&self, answer: Answer) -> Answer {
+        match answer {
+            Answer::Always if self.question.values.is_empty() => Answer::Allow,
+            Answer::Allow | Answer::Always | Answer::Deny => answer,
+        }
+    }
+
     /// The form that it is about, if it is about one: what a server wants to know in the middle of a call.
     #[must_use]
     pub fn form(&self) -> Option<Form> {

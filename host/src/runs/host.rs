@@ -384,6 +384,12 @@ impl Host {
         Ok(())
     }
 
+    /// What a client has written, for whoever is told it again: without what is a secret.
+    #[must_use]
+    pub fn told_again(&self, text: &str) -> String {
+        self.station.scrub.clean(text)
+    }
+
     /// A failure with what the system whose profile was chosen calls it.
     fn named(&self, error: Error) -> Error {
         let of_model = error.code() == Code::ProviderFailed;
@@ -611,7 +617,7 @@ pub(super) fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
     })
 }
 
-fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<Files> {
+pub(super) fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<Files> {
     let own = own_folders(places);
     match &places.records {
         Records::InMemory => Files::open(mounts, &own, None),

@@ -159,7 +159,7 @@ pub async fn call(
     };
     match called.await {
         Ok(called) => Answered::of(called, surface),
-        Err(error) => Answered::refused(tool, surface, &error),
+        Err(error) => Answered::refused(&host.told_again(tool), surface, &error),
     }
 }
 

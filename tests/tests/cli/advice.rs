@@ -291,6 +291,15 @@ fn what_cannot_be_undone_says_the_flag_that_lets_it_pass_in_one_run() {
         .ends(0)
         .prints(&["allowed, this once"])
         .says(&["only this once: what cannot be undone is asked about each time"]);
+    // It is on record as what it counts as.
+    station
+        .run(&["ask", "allow", question])
+        .says(&["was answered already, with yes\n"]);
+    station
+        .run(&["runs", "show", "last", "--audit"])
+        .ends(0)
+        .prints(&["answered: allow"])
+        .never("answered: always");
     let vouched = [&run[..], &["--vouch", "m2"]].concat();
     station.run(&vouched).ends(0);
     assert!(!station.workspace().join("mail/m2.json").exists());

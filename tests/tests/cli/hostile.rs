@@ -153,6 +153,43 @@ fn artifacts_are_written_where_they_were_asked_for() {
     again.says(&["cannot be written: there is something of that name already"]);
 }
 
+/// What a tool has made is the tool's in whatever folder it was saved, and so is what is told of its run.
+#[test]
+fn what_is_saved_in_a_mount_is_read_under_the_influence_of_who_made_it() {
+    let station = station(
+        "[mounts.mine]\npath = \"mine\"\nown = true\n[grants.\"files.*\"]\nmounts = { mine = \"read\" }\n",
+    );
+    station.write("mine/own.txt", "own");
+    let args = r#"{"count":1,"bytes":3}"#;
+    let add = ["call", "hostile.add_artifacts", args, "--out", "mine"];
+    station.run(&add).ends(0);
+    let export = ["runs", "export", "last", "--output", "mine/run.jsonl"];
+    station.run(&export).ends(0);
+    for (path, expected) in [
+        ("mine/artifact-1-a_u_202e_b.txt", true),
+        ("mine/run.jsonl", true),
+        ("mine/own.txt", false),
+    ] {
+        let args = json!({ "path": path }).to_string();
+        let read = station.run(&["call", "files.read", &args, "--json"]);
+        let label = read.ends(0).json()["meta"]["label"].to_string();
+        assert!(label.contains("file:mine"), "{path}: {label}");
+        let maker = "tool:hostile.add_artifacts";
+        assert_eq!(label.contains(maker), expected, "{path}: {label}");
+        let listed = ["labels", "list", "--file", path];
+        let word = if expected { maker } else { "your own" };
+        station.run(&listed).ends(0).prints(&[word]);
+    }
+    // A file that was there has nobody's label but its own.
+    station.run(&add).ends(1);
+    station
+        .run(&["labels", "clear", "--file", "mine/run.jsonl"])
+        .ends(0);
+    station.run(&export).ends(1);
+    let listed = ["labels", "list", "--file", "mine/run.jsonl"];
+    station.run(&listed).ends(0).prints(&["your own"]);
+}
+
 #[test]
 fn a_tool_of_another_surface_is_not_offered_here() {
     ends(

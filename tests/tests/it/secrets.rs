@@ -328,10 +328,34 @@ async fn a_secret_that_a_client_writes_where_a_name_belongs_stands_in_no_record(
     assert_eq!(error.code(), Code::BadInput, "{error:?}");
     for text in [
         format!("{:?}", host.records(&named.run).await),
+        format!("{:?}", named.outcome),
         format!("{error:?}"),
     ] {
         assert_eq!(found(NAME, text.as_bytes()), None, "{text}");
     }
     let folder = Path::new(host.folder());
     assert_eq!(files_with(NAME, folder), Vec::<String>::new());
+}
+
+/// A name is seen by whoever looks into its folder, and is kept beside a label where no tool of this run ever looks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_named_by_a_secret() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    let named = format!("out/{CANARY}/a.txt");
+    let wishes = json!({"wishes": [
+        {"op": "write", "path": "out/plain.txt", "with": "x"},
+        {"op": "write", "path": named, "with": "x"},
+        {"op": "append", "path": named, "with": "x"},
+        {"op": "move", "path": "out/plain.txt", "with": named},
+        {"op": "remove", "path": named},
+    ]});
+    let called = host.call("hostile.file_each", wishes).await;
+    let said = rig::value(&called.outcome).as_array().unwrap();
+    let denied = |line: &&Value| line.as_str().unwrap().contains("-> denied");
+    assert_eq!(said.iter().filter(denied).count(), 4, "{said:?}");
+    assert!(host.path("out/plain.txt").is_file());
+    assert_nowhere("the outcome", &format!("{:?}", called.outcome));
+    let rig = host.close();
+    assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
 }

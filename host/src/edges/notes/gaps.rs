@@ -180,7 +180,7 @@ mod tests {
     fn missing(notes: &Notes, key: &str) -> Label {
         let found = perform(notes, ("notes", key), KeepWish::Get);
         assert_eq!(found.notes.unwrap_err().code(), Code::NotFound);
-        found.gaps
+        found.beside
     }
 
     #[test]
@@ -204,16 +204,16 @@ mod tests {
             ("a/x", KeepWish::Delete { label: user() }, true),
         ] {
             let found = perform(&notes, ("notes", start), wish);
-            assert_eq!(found.gaps.covers(&web("one")), expected, "{start}");
+            assert_eq!(found.beside.covers(&web("one")), expected, "{start}");
         }
         let elsewhere = perform(&notes, ("others", "a/x"), KeepWish::Get);
-        assert_eq!(elsewhere.gaps, Label::default());
+        assert_eq!(elsewhere.beside, Label::default());
         // As where a note is written over, it is there whatever was before.
         put(&notes, "a/x");
         let found = perform(&notes, ("notes", "a/x"), KeepWish::Get);
         assert_eq!(found.notes.unwrap()[0].label, user());
         let listed = perform(&notes, ("notes", ""), KeepWish::List { limit: 9 });
-        assert_eq!(listed.gaps, Label::default());
+        assert_eq!(listed.beside, Label::default());
     }
 
     #[test]

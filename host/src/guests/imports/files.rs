@@ -8,7 +8,9 @@ use crate::guests::bindings::lazaret::plugin::files::{Entry, Facts, Host, Kind, 
 use crate::guests::bindings::lazaret::plugin::types::{Code, Refusal};
 use crate::guests::guest::Inside;
 use crate::guests::station::Station;
+use crate::rules::Effect;
 use crate::rules::file::{self, File, FileWish};
+use crate::words::error::{self, Error};
 
 impl Host for Inside {
     async fn list(&mut self, path: String) -> Result<Vec<Entry>, Refusal> {
@@ -81,7 +83,27 @@ impl Wisher {
         let perform =
             |station: Arc<Station>, permit, _| async move { station.files.perform(permit).await };
         let label = self.written();
-        self.ask(Ok(File { path, wish, label }), perform).await
+        let file = File { path, wish, label };
+        self.ask(self.check_names(&file).map(|()| file), perform)
+            .await
+    }
+
+    /// A name is seen by whoever looks into its folder, and stands beside the label that is kept. So nothing is named by a
+    /// secret, nor changed that is.
+    fn check_names(&self, file: &File) -> Result<(), Error> {
+        let target = if let FileWish::Move { target } = &file.wish {
+            target
+        } else {
+            &file.path
+        };
+        let known = self.station.scrub.known();
+        let mut names = [&file.path, target].into_iter();
+        if file.passes_on() && names.any(|name| known.finds_in(name.as_bytes())) {
+            let what = "the path holds the value of a secret, and a name is seen by others: \
+                        name the file by something that may be read";
+            return Err(Error::new(error::Code::Denied, what));
+        }
+        Ok(())
     }
 }
 

@@ -190,6 +190,26 @@ fn what_was_decided_since_or_is_asked_otherwise_waits_no_more() {
     assert_eq!(open, [&QuestionId::of(&["a"]), &QuestionId::of(&["d"])]);
 }
 
+/// Where nothing could steer again, there is nothing for the rest of the run.
+#[test]
+fn always_is_a_plain_yes_where_no_value_could_steer_again() {
+    let plain = Question {
+        values: Vec::new(),
+        ..question("a", &[], None)
+    };
+    for (question, counts_as) in [
+        (question("a", &[], None), Answer::Always),
+        (plain, Answer::Allow),
+    ] {
+        let questions = of(vec![asked(0, question)]);
+        let waiting = questions.open().next().unwrap();
+        assert_eq!(waiting.counted(Answer::Always), counts_as);
+        for other in [Answer::Allow, Answer::Deny] {
+            assert_eq!(waiting.counted(other), other);
+        }
+    }
+}
+
 #[test]
 fn values_are_answered_for_by_always_alone() {
     let questions = of(vec![

@@ -73,7 +73,7 @@ impl Host {
         let found = self.question(start).await?;
         if let Some(form) = found.form() {
             let filled = Filled {
-                answer: Some(answer),
+                answer: Some(found.counted(answer)),
                 reason: reason.to_owned(),
                 content: json!({}),
             };
@@ -96,7 +96,7 @@ impl Host {
             true => Event::Expired { question },
             false => Event::Answered {
                 question,
-                answer,
+                answer: waiting.counted(answer),
                 reason: reason.to_owned(),
             },
         };

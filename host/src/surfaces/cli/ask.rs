@@ -341,7 +341,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
 fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
     if scene.json {
         print::compact(&serde_json::json!({
-            "question": waiting.question.id, "answer": answer, "run": waiting.run,
+            "question": waiting.question.id, "answer": waiting.counted(answer), "run": waiting.run,
         }));
         return;
     }

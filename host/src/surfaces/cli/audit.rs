@@ -15,6 +15,7 @@ use crate::rules::advice;
 use crate::rules::flow::lines::SHADOWED;
 use crate::runs::audit::{Audit, Finding, State};
 use crate::runs::brought::bits_gone;
+use crate::runs::saved;
 use crate::runs::traces::written;
 use crate::surfaces::paint::{bad, faint, good, strong, warn};
 use crate::words::error::{Code, Error, Result, why};
@@ -301,7 +302,9 @@ pub(super) async fn export(
     match output {
         None => print::line(lines.trim_end()),
         Some(path) => {
-            named::write_new(path, lines.as_bytes())?;
+            // After the lines, so that no record is in them whose label is not among these.
+            let records = audit.journal().records(&run).await?;
+            saved::save_told(&setup.places, path, (lines.as_str(), records.as_slice()))?;
             if scene.json {
                 print::compact(&json!({"ok": true, "run": run, "output": path}));
             } else if !scene.quiet {

@@ -118,7 +118,7 @@ impl Call {
         let written = self
             .out
             .as_ref()
-            .map_or(Ok(()), |folder| write_artifacts(folder, &called));
+            .map_or(Ok(()), |folder| write_artifacts(&host, folder, &called));
         let status = report(&host, &called, scene).await?;
         // What the tool did is told whether its artifacts could be saved or not.
         if let Err(error) = written {
@@ -332,7 +332,7 @@ fn not_text(what: &str) -> Error {
     Error::bad_input(format!("{what} is no UTF-8 text"))
 }
 
-fn write_artifacts(folder: &Path, called: &Called) -> Result<()> {
+fn write_artifacts(host: &Host, folder: &Path, called: &Called) -> Result<()> {
     named::make_folder(folder)?;
     for artifact in &called.outcome.trail.artifacts {
         // The name is the guest's; only plain letters of it reach the file system.
@@ -342,10 +342,8 @@ fn write_artifacts(folder: &Path, called: &Called) -> Result<()> {
             .chars()
             .map(|c| if plain(c) { c } else { '_' });
         let name: String = name.skip_while(|c| *c == '.').take(100).collect();
-        named::write_new(
-            &folder.join(format!("{}-{name}", artifact.id)),
-            &artifact.bytes,
-        )?;
+        let file = folder.join(format!("{}-{name}", artifact.id));
+        host.save(&file, &artifact.bytes, &called.outcome.label)?;
     }
     Ok(())
 }

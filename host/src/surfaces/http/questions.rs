@@ -100,7 +100,7 @@ pub(super) async fn answer(
     let state = state_of(&site, &host, &run).await;
     ok(&json!({
         "question": waiting.question.id,
-        "answer": said,
+        "answer": waiting.counted(said),
         "run": run,
         "state": state,
     }))

@@ -119,7 +119,7 @@ pub(super) async fn call(
             let wish = (name.as_str(), input);
             wish::call(&host, (run, surface), wish, &options, &tasks).await
         });
-    let begun = begun.map_err(|error| Failed::from(error).of(&named))?;
+    let begun = begun.map_err(|error| Failed::from(error).of(&host.told_again(&named)))?;
     let answered = begun.await.ok_or_else(lost)?;
     shown::envelope(&host, answered).await
 }

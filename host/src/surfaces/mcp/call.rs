@@ -54,7 +54,8 @@ pub(super) async fn call(
         let most = session.desk.serving.calls;
         let error = Error::new(Code::Busy, format!("{most} calls are under way already"))
             .hint("wait for one of them; `[mcp_server] calls` says how many may be");
-        let answered = Answered::refused(&shown(&request.name), Surface::Mcp, &error);
+        let name = shown(&offered.host.told_again(&request.name));
+        let answered = Answered::refused(&name, Surface::Mcp, &error);
         let most = session.desk.serving.frame_bytes;
         return Ok(told::told(&offered.host, &answered, most).into());
     };
@@ -114,7 +115,8 @@ impl Call<'_> {
     }
 
     pub(super) fn refused(&self, error: &Error) -> Answered {
-        Answered::refused(&shown(&self.name), Surface::Mcp, error)
+        let name = self.host().told_again(&self.name);
+        Answered::refused(&shown(&name), Surface::Mcp, error)
     }
 
     async fn tool(&self, tool: &str, confirmed: bool) -> Result<Answered> {
@@ -254,7 +256,10 @@ impl Call<'_> {
     fn answered(&self, action: &str, called: Result<Called>) -> Answered {
         match called {
             Ok(called) => Answered::of(called, Surface::Mcp),
-            Err(error) => Answered::refused(&shown(action), Surface::Mcp, &error),
+            Err(error) => {
+                let action = self.host().told_again(action);
+                Answered::refused(&shown(&action), Surface::Mcp, &error)
+            }
         }
     }
 
