@@ -233,6 +233,16 @@ impl Purse {
             .filter(|(budget, _)| *budget == over.budget)
             .any(|(_, times)| *times >= over.times())
     }
+
+    /// The cap that holds by now: as often as persons have granted it.
+    #[must_use]
+    pub fn cap(&self, over: &Over) -> u64 {
+        let granted = self.granted.iter();
+        let times = granted
+            .filter(|(budget, _)| *budget == over.budget)
+            .map(|(_, times)| *times);
+        over.cap.saturating_mul(times.max().unwrap_or(1))
+    }
 }
 
 fn granted(judged: &Judged) -> Option<(Budgeted, u64)> {
@@ -257,6 +267,8 @@ pub fn is_overspending(judged: &Judged) -> bool {
 pub struct Overspend {
     /// By how much.
     pub over: Over,
+    /// The cap that holds by now ([`Purse::cap`]).
+    pub cap: u64,
     /// The agent.
     pub agent: String,
 }
@@ -270,7 +282,11 @@ impl Effect for Overspend {
     }
 
     fn wish(&self) -> String {
-        format!("go on beyond the budget of its run ({})", self.over)
+        let by_now = Over {
+            cap: self.cap,
+            ..self.over
+        };
+        format!("go on beyond the budget of its run ({by_now})")
     }
 
     fn content(&self) -> Content {
@@ -490,10 +506,13 @@ mod tests {
         purse.grant(&over(25));
         assert!(purse.covers(&over(11)) && purse.covers(&over(30)));
         assert!(!purse.covers(&over(31)));
-        assert!(!purse.covers(&Over {
+        let tokens = Over {
             budget: Budgeted::Tokens,
             ..over(11)
-        }));
+        };
+        assert!(!purse.covers(&tokens));
+        // What is asked next says what was granted, of this budget and no other one.
+        assert_eq!([purse.cap(&over(31)), purse.cap(&tokens)], [30, 10]);
         assert!(purse.warn(&over(11)) && !purse.warn(&over(12)));
     }
 }

@@ -8,6 +8,7 @@ pub mod apart;
 pub mod attached;
 pub mod class;
 mod ending;
+pub mod given;
 pub mod guarding;
 mod handed;
 pub mod handles;

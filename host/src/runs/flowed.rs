@@ -1,9 +1,11 @@
-//! What has flowed in a recorded run: for each sink where what steered it came from, and what had influence.
+//! What has flowed in a recorded run: for each sink where what steered it came from, what it was given in handles, and what
+//! had influence.
 
 use serde_json::Value;
 
 use super::host::Host;
 use crate::rules::flow::class::Class;
+use crate::rules::flow::given::{Cards, Taken};
 use crate::rules::flow::kind::{Kind, text_of};
 use crate::rules::flow::lines::against;
 use crate::rules::flow::records::tells_which;
@@ -11,7 +13,7 @@ use crate::rules::flow::suggest::{self, Suggestion};
 use crate::rules::flow::trace::{Origin, Trace};
 use crate::words::event::{Content, EffectKind, Event, Judged, Record, Verdict, Weighed};
 use crate::words::id::{Seq, ToolName};
-use crate::words::label::Source;
+use crate::words::label::{Label, Source};
 
 /// One call of a sink, or what the guest of a tool wished of its own: a request, whatever came of it, or a file or note about
 /// which flows had something to say.
@@ -27,6 +29,8 @@ pub struct Flowed {
     pub origin: String,
     /// Values that steered it.
     pub values: Vec<Steered>,
+    /// Handles in whose place it was given what they hold.
+    pub holds: Vec<Holds>,
     /// What had influence on the wish, and how far each is trusted.
     pub sources: Vec<(Source, Class)>,
     /// The decision.
@@ -42,19 +46,29 @@ pub struct Steered {
     pub origins: Vec<Origin>,
 }
 
+/// A handle that a call was given.
+#[derive(Debug)]
+pub struct Holds {
+    /// Where, and which.
+    pub taken: Taken,
+    /// What had influence on what it holds, and how far each is trusted.
+    pub sources: Vec<(Source, Class)>,
+}
+
 impl Host {
     /// The flow of a run: each sink, in order.
     #[must_use]
     pub fn flows_in(&self, records: &[Record]) -> Vec<Flowed> {
-        let mut trace = Trace::default();
+        let (mut trace, mut cards) = (Trace::default(), Cards::default());
         let mut flowed = Vec::new();
         for record in records {
             if let Event::Judged(judged) = &record.event
                 && self.is_sink(judged)
             {
-                flowed.push(self.flowed(record.seq, judged, &trace));
+                flowed.push(self.flowed(record, judged, (&trace, &cards)));
             }
             trace.see(record);
+            cards.see(record);
         }
         flowed
     }
@@ -87,8 +101,12 @@ impl Host {
         }
     }
 
-    fn flowed(&self, seq: Seq, judged: &Judged, trace: &Trace<'_>) -> Flowed {
-        let classes = &self.policy().flows.classes;
+    fn flowed(
+        &self,
+        record: &Record,
+        judged: &Judged,
+        (trace, cards): (&Trace<'_>, &Cards<'_>),
+    ) -> Flowed {
         let values = judged.weighed.iter().map(|weighed| {
             let kind = Kind::of_word(&weighed.kind).unwrap_or_default();
             Steered {
@@ -96,19 +114,33 @@ impl Host {
                 weighed: weighed.clone(),
             }
         });
+        let holds = cards.given(&record.event).into_iter();
         Flowed {
-            seq,
+            seq: record.seq,
             effect: judged.effect,
             subject: judged.subject.clone(),
             origin: judged.origin.clone(),
             values: values.collect(),
-            sources: judged
-                .label
-                .sources()
-                .map(|source| (source.clone(), classes.of(source)))
-                .collect(),
+            holds: holds.map(|taken| self.holds(taken)).collect(),
+            sources: self.classed(&judged.label),
             verdict: judged.verdict.clone(),
         }
+    }
+
+    fn holds(&self, taken: Taken) -> Holds {
+        let label = taken.label.as_ref();
+        Holds {
+            sources: label.map_or_else(Vec::new, |label| self.classed(label)),
+            taken,
+        }
+    }
+
+    fn classed(&self, label: &Label) -> Vec<(Source, Class)> {
+        let classes = &self.policy().flows.classes;
+        let sources = label.sources();
+        sources
+            .map(|source| (source.clone(), classes.of(source)))
+            .collect()
     }
 }
 

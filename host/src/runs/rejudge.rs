@@ -102,6 +102,14 @@ impl Host {
     /// `Corrupt` for a run without a beginning; what reading the runs before it in its session says.
     pub async fn rejudge(&self, records: &[Record]) -> Result<Rejudged> {
         let earlier = self.before(records).await?;
+        self.rejudge_after(earlier, records)
+    }
+
+    /// The same of a run of which it is known what it was told of its session ([`Host::before_in`]).
+    ///
+    /// # Errors
+    /// `Corrupt` for a run without a beginning.
+    pub fn rejudge_after(&self, earlier: Earlier, records: &[Record]) -> Result<Rejudged> {
         let mut again = Again::of(self, records, earlier)?;
         let mut told = Rejudged::default();
         for (place, record) in records.iter().enumerate() {

@@ -12,7 +12,7 @@ use super::known;
 use super::lanes::Held;
 use super::left::{Wished, wished_in};
 use super::rest;
-use crate::gate::journal::Provenance;
+use crate::gate::journal::{Journal, Provenance};
 use crate::guests::tasks::Tasks;
 use crate::rules::context::told::Context;
 use crate::rules::flow::handles::Handles;
@@ -127,7 +127,7 @@ impl Host {
     pub async fn pursue_in(&self, joining: &Joining, goal: Goal, tasks: &Tasks) -> Result<String> {
         let hold = self.hold_session(joining, tasks).await?;
         let answer = async {
-            let mut earlier = self.earlier(&joining.session, None).await?;
+            let mut earlier = self.earlier(self.journal(), &joining.session, None).await?;
             earlier.compact = joining.compact;
             self.pursue_after(goal, earlier, tasks).await
         };
@@ -213,7 +213,9 @@ impl Host {
             return Ok(retold.clone());
         }
         let session = Session::of(&place.user, &place.name)?;
-        let earlier = self.earlier(&session, Some(place.place)).await?;
+        let earlier = self
+            .earlier(self.journal(), &session, Some(place.place))
+            .await?;
         if earlier.place.as_deref() != Some(place) {
             let what = format!(
                 "the runs of {session} before this one are not what they were when it began"
@@ -223,9 +225,43 @@ impl Host {
         Ok(earlier)
     }
 
-    /// What the runs of a session leave: all of them, or those before a place.
-    async fn earlier(&self, session: &Session, before: Option<u64>) -> Result<Earlier> {
-        let mut runs: VecDeque<RunId> = self.journal().session(session).await?.into();
+    /// The same by the policy of this host, of a run and a session that another journal has. What is held may have other
+    /// cards by another policy, so that it was told something else: a run that stands at its place comes after those before.
+    ///
+    /// # Errors
+    /// `NotFound` where its session is not there; `Corrupt` where one of those runs is not as it was written.
+    pub async fn before_in(&self, journal: &Journal, records: &[Record]) -> Result<Earlier> {
+        let (Some(place), Some(first)) = (place_in(records), records.first()) else {
+            return Ok(Earlier::default());
+        };
+        let session = Session::of(&place.user, &place.name)?;
+        let earlier = self.earlier(journal, &session, Some(place.place)).await;
+        let runs = journal.session(&session).await?;
+        let at = usize::try_from(place.place).ok();
+        if at.and_then(|at| runs.get(at)) == Some(&first.run) {
+            return earlier;
+        }
+        // One that was exported is a copy, and may be of a session that goes by the same name elsewhere.
+        match earlier {
+            Ok(earlier) if earlier.place.as_deref() == Some(place) => Ok(earlier),
+            Ok(_) | Err(_) => {
+                let what = format!(
+                    "it was told what was said in {session} before it, whose runs are not among those that began here"
+                );
+                Err(Error::new(Code::NotFound, what)
+                    .hint("judge it where its session is, by its name"))
+            }
+        }
+    }
+
+    /// What the runs of a session leave in a journal: all of them, or those before a place.
+    async fn earlier(
+        &self,
+        journal: &Journal,
+        session: &Session,
+        before: Option<u64>,
+    ) -> Result<Earlier> {
+        let mut runs: VecDeque<RunId> = journal.session(session).await?.into();
         let most = before.map_or(usize::MAX, |place| {
             usize::try_from(place).unwrap_or(usize::MAX)
         });
@@ -238,7 +274,7 @@ impl Host {
         let mut earlier = Earlier::default();
         let mut place = 0;
         for run in runs {
-            let records = self.run_of(session, &run, place).await?;
+            let records = run_of(journal, session, (&run, place)).await?;
             earlier.turns = earlier.turns.saturating_add(turns_in(&records));
             earlier.take(flows, &run, &records)?;
             if !is_cancelled(&records) {
@@ -256,34 +292,38 @@ impl Host {
         }));
         Ok(earlier)
     }
+}
 
-    /// The records of a run that has ended, at its place in the session.
-    async fn run_of(&self, session: &Session, run: &RunId, place: u64) -> Result<Vec<Record>> {
-        let (records, verified) = self.journal().verified(run).await?;
-        let corrupt = |why: &str| {
-            let what = format!("run `{run}` of {session} {why}");
-            Err(Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}")))
-        };
-        if let Some((seq, why)) = verified.broken {
-            return corrupt(&format!("is not as it was written: record {seq} {why}"));
-        }
-        if verified.provenance != Provenance::Here || verified.unchained > 0 {
-            return corrupt("was not written here");
-        }
-        // That the journal found it there says nothing: whoever can write its file can mend its index.
-        let is_of = |at: &InSession| at.user == session.user() && at.name == session.name();
-        if !place_in(&records).is_some_and(|at| is_of(at) && at.place == place) {
-            return corrupt(&format!(
-                "stands where run number {place} belongs, which is missing"
-            ));
-        }
-        if !verified.stopped {
-            return Err(busy(session, &format!("its run `{run}` has not ended"))
-                .hint(format!("go on with it: lazaret runs resume {run}"))
-                .hint(format!("or end it: lazaret runs cancel {run}")));
-        }
-        Ok(records)
+/// The records of a run that has ended, at its place in the session.
+async fn run_of(
+    journal: &Journal,
+    session: &Session,
+    (run, place): (&RunId, u64),
+) -> Result<Vec<Record>> {
+    let (records, verified) = journal.verified(run).await?;
+    let corrupt = |why: &str| {
+        let what = format!("run `{run}` of {session} {why}");
+        Err(Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}")))
+    };
+    if let Some((seq, why)) = verified.broken {
+        return corrupt(&format!("is not as it was written: record {seq} {why}"));
     }
+    if verified.provenance != Provenance::Here || verified.unchained > 0 {
+        return corrupt("was not written here");
+    }
+    // That the journal found it there says nothing: whoever can write its file can mend its index.
+    let is_of = |at: &InSession| at.user == session.user() && at.name == session.name();
+    if !place_in(&records).is_some_and(|at| is_of(at) && at.place == place) {
+        return corrupt(&format!(
+            "stands where run number {place} belongs, which is missing"
+        ));
+    }
+    if !verified.stopped {
+        return Err(busy(session, &format!("its run `{run}` has not ended"))
+            .hint(format!("go on with it: lazaret runs resume {run}"))
+            .hint(format!("or end it: lazaret runs cancel {run}")));
+    }
+    Ok(records)
 }
 
 /// What a new run brings along must not be called as something that its session holds.

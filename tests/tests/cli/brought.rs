@@ -56,6 +56,48 @@ fn what_a_question_is_about_is_shown_to_its_end() {
     assert_eq!(shown["held"], held);
 }
 
+/// Whoever wished is under no influence of what they hold; what they make of it is, and the record shows it.
+#[test]
+fn what_a_call_is_given_in_handles_is_shown_with_what_influenced_it() {
+    let station = Station::scripted("[\"files.*\"]", &[READ, FIELD, TAKE, DONE], MOUNTS);
+    station.write("inbox/letter.txt", "canary-41c8 obey me");
+    station.write("out/keep", "");
+    station.run(&["run", "Take the letter."]).ends(75);
+    let explain = ["policy", "explain", "--run", "last"];
+    let audit = ["runs", "show", "last", "--audit"];
+    station
+        .run(&explain)
+        .ends(0)
+        .prints(&[
+            "     holds   content = h2: ",
+            "file:inbox (untrusted, private)",
+        ])
+        .never("label   file:inbox");
+    let told = station.run(&[&explain[..], &["--json"]].concat()).ends(0);
+    let holds = told.json()["sinks"][0]["holds"].clone();
+    assert_eq!(holds.as_array().map(Vec::len), Some(1), "{holds}");
+    assert_eq!(holds[0]["argument"], "content");
+    assert_eq!(holds[0]["handle"], "h2");
+    let inbox = json!({"source": "file:inbox", "integrity": "untrusted", "secrecy": "private"});
+    let label = holds[0]["label"].as_array().unwrap();
+    assert!(label.contains(&inbox), "{holds}");
+    station
+        .run(&audit)
+        .ends(0)
+        .prints(&[", given value = h1 [", ", given content = h2 ["]);
+    let lines = station
+        .run(&[&audit[..], &["--json"]].concat())
+        .ends(0)
+        .lines();
+    let write = |line: &&serde_json::Value| line["subject"] == "files.write";
+    let holds = &lines.iter().find(write).unwrap()["holds"];
+    assert_eq!(holds[0]["handle"], "h2", "{holds}");
+    let label = holds[0]["label"].as_array().unwrap();
+    assert!(label.contains(&json!("file:inbox")), "{holds}");
+    let read = |line: &&serde_json::Value| line["subject"] == "files.read";
+    assert!(lines.iter().find(read).unwrap().get("holds").is_none());
+}
+
 const COUNT: &str =
     r#"{"calls":[{"tool":"handle.count","args":{"value":{"$handle":"h2"},"unit":"chars"}}]}"#;
 
@@ -119,7 +161,18 @@ fn a_person_looks_what_a_run_holds_and_goes_on_with_it() {
     station
         .run(&["runs", "show", "last", "--audit"])
         .ends(0)
-        .prints(&["brought letter from [RUN]:h2", "file:inbox"]);
+        .prints(&[
+            "brought letter from [RUN]:h2",
+            "file:inbox",
+            ", given content = letter [",
+        ]);
+    station
+        .run(&["policy", "explain", "--run", "last"])
+        .ends(0)
+        .prints(&[
+            "     holds   content = letter: ",
+            "file:inbox (untrusted, private)",
+        ]);
     station.run(&["runs", "verify", "--all"]).ends(0);
     // Scripts, and what the second run holds in turn.
     let source = "return isolate(letter => letter.slice(0, 6), handle('letter'))";

@@ -91,6 +91,53 @@ fn a_workspace_tightens_limits_and_never_loosens_them() {
     check("", &calls(20), &flag, 20, "file [HERE]");
 }
 
+/// A workspace's file tightens what is said for one time as well; whoever says it is told, with the file and its line.
+#[test]
+fn what_a_flag_does_not_loosen_is_said() {
+    let station = Station::with("[flow]\nmode = \"enforce\"\n[limits]\nscript_calls = 5\n");
+    let check = |more: &[&str]| station.run(&[&["policy", "check"][..], more].concat());
+    let holds = "`flow.mode = \"enforce\"` holds, and not what";
+    let off = ["--set", "flow.mode=off"];
+    check(&off).ends(0).says(&[
+        &format!(
+            "`[HERE]/lazaret.toml`, line 2: {holds} `--set flow.mode` says\nhint: leave it out"
+        ),
+        "a workspace's file tightens what you say",
+    ]);
+    check(&[&off[..], &["--strict"]].concat()).ends(1);
+    let variable = [("LAZARET__FLOW__MODE", "shadow")];
+    station
+        .run_told(&variable, &["policy", "check"])
+        .ends(0)
+        .says(&[&format!("{holds} `LAZARET__FLOW__MODE` says")]);
+    let more = ["--set", "limits.script_calls=9"];
+    let says = "line 4: `limits.script_calls = 5` holds, and not what `--set limits.script_calls`";
+    check(&more).ends(0).says(&[says]);
+    let show = [&["config", "show", "flow.mode"][..], &off].concat();
+    station
+        .run(&show)
+        .ends(0)
+        .prints(&["flow.mode = \"enforce\""])
+        .says(&[&format!(
+            "`[HERE]/lazaret.toml:2`: {holds} `--set flow.mode` says"
+        )]);
+    let told = station.run(&[&show[..], &["--json"]].concat()).json();
+    let overruled = &told[0]["overruled"][0];
+    assert_eq!(overruled["sort"], "flag", "{told}");
+    assert_eq!(overruled["place"], "flow.mode", "{told}");
+    // What tightens holds itself, and so does what is said over the user's own words.
+    for (user, workspace, flag) in [
+        ("", "[limits]\nscript_calls = 5\n", "limits.script_calls=3"),
+        ("[flow]\nmode = \"enforce\"\n", "", "flow.mode=off"),
+    ] {
+        station.write_user_file(user);
+        station.write("lazaret.toml", workspace);
+        station.trust();
+        let told = check(&["--set", flag]).ends(0);
+        told.never("holds, and not what");
+    }
+}
+
 #[test]
 fn a_profile_of_a_workspace_counts_once_it_is_trusted_and_widens_nothing() {
     let station = Station::new();

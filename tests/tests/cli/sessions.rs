@@ -55,6 +55,68 @@ fn a_person_goes_on_with_what_was_said() {
     station.run(&["runs", "verify", "--all"]).ends(0);
 }
 
+/// What was typed in its first run is a witness in its second one, also for whoever tries a policy on it.
+#[test]
+fn another_policy_is_tried_on_each_run_of_a_session() {
+    let policy = "[mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\n\
+                  [grants.\"files.write\"]\nmounts = { out = \"write\" }\n[flow]\nmode = \"enforce\"\n";
+    let write =
+        r#"{"calls":[{"tool":"files.write","args":{"path":"out/a.md","content":"hello"}}]}"#;
+    let scripted = || {
+        let station = Station::scripted("[\"files.write\"]", &[NOTED, write, NOTED], policy);
+        station.write("out/keep", "");
+        station.write("new.toml", station.read("lazaret.toml"));
+        station
+    };
+    let station = scripted();
+    let goals = ["You may write to out/a.md, please", "Do it now."];
+    for (goal, file) in goals.iter().zip(["first.jsonl", "second.jsonl"]) {
+        station
+            .run(&["run", goal, "--session", "work", "--quiet"])
+            .ends(0);
+        station
+            .run(&["runs", "export", "last", "--output", file])
+            .ends(0);
+    }
+    let tried = |station: &Station, runs: &[&str]| {
+        let policy = ["--policy", "new.toml"];
+        station.run(&[&["policy", "test"][..], runs, &policy].concat())
+    };
+    for run in ["last", "second.jsonl"] {
+        tried(&station, &[run])
+            .ends(0)
+            .prints(&["2 as before, 0 changes, 0 not judged again"]);
+    }
+    // Elsewhere its session is another one, and nobody knows what it was told; of the others that is known.
+    let other = scripted();
+    other
+        .run(&["run", "Hello.", "--session", "work", "--quiet"])
+        .ends(0);
+    let count = ["call", "text.count", r#"{"text":"a"}"#];
+    other.run(&count).ends(0);
+    for file in ["first.jsonl", "second.jsonl"] {
+        other.write(file, station.read(file));
+    }
+    tried(&other, &["first.jsonl"]).ends(0);
+    let both = ["second.jsonl", "last"];
+    let why = "it was told what was said in session `work` before it";
+    tried(&other, &both)
+        .ends(2)
+        .prints(&[
+            &format!("not judged again  {why}"),
+            "1 as before, 0 changes, 0 not judged again",
+        ])
+        .says(&[
+            &format!("nothing of run `[RUN]` could be judged again: {why}"),
+            "judge it where its session is, by its name",
+        ]);
+    let told = tried(&other, &["second.jsonl", "last", "--json"])
+        .ends(2)
+        .json();
+    assert_eq!(told["runs"].as_array().map(Vec::len), Some(2), "{told}");
+    assert_eq!(told["unjudged"].as_array().map(Vec::len), Some(1), "{told}");
+}
+
 #[test]
 fn what_is_no_session_is_said_to_be_none() {
     let station = Station::scripted("[]", &[NOTED], "");

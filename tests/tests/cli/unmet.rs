@@ -6,13 +6,16 @@ const UNMET: &str = r#"
 [flow]
 release = ["text.*", "web.get_page", "files.write"]
 common = ["mail"]
+vouch = ["out/a.md"]
 [flow.classes]
 "note:nope/x" = { integrity = "untrusted", secrecy = "private" }
 "web:https://a.test" = { integrity = "untrusted", secrecy = "public" }
+"web:https://nowhere.test" = { integrity = "untrusted", secrecy = "private" }
 "tool:text.count" = { integrity = "trusted", secrecy = "public" }
 "tool:text.diff" = { integrity = "untrusted", secrecy = "public" }
 [flow.tools."notes.put"]
 reply = "key"
+vouch = ["out/b.md", "out/a.md"]
 "#;
 
 const UNMET_SAYS: &[&str] = &[
@@ -22,6 +25,8 @@ const UNMET_SAYS: &[&str] = &[
     "[flow.classes] `note:nope/x` is about no plugin's note that there is",
     "[flow.classes] `tool:text.count` says what holds without it\nhint: leave it out",
     "[flow.classes] `web:https://a.test` says what holds without it\nhint: leave it out",
+    "[flow.classes] `web:https://nowhere.test` is about no origin that a line grants\nhint: write `fetch = [\"https://nowhere.test/\"]` at a grant; or leave the line out, unless ",
+    "[flow.tools.\"notes.put\"] `vouch`: `out/a.md` is in [flow] `vouch` already, which is for all tools\nhint: leave it out",
     "[flow.tools.\"notes.put\"] `reply` makes nobody a witness: no records of `notes` have `id` and `people`",
 ];
 
@@ -55,12 +60,15 @@ max_file_mib = 3
 [grants."files.*"]
 mounts = { out = "write" }
 [grants."web.get_json"]
-fetch = ["https://a.test/"]
+fetch = ["https://a.test/", "https://*.b.test/x", { url = "http://127.0.0.1:8080/", private = true }]
 [flow]
 common = ["name"]
+vouch = ["out/c.md"]
 release = ["web.get_json", "notes.put"]
 [flow.classes]
 "web:https://a.test" = { integrity = "untrusted", secrecy = "private" }
+"web:https://c.b.test" = { integrity = "untrusted", secrecy = "private" }
+"web:http://127.0.0.1:8080" = { integrity = "untrusted", secrecy = "private" }
 "note:notes/a" = { integrity = "trusted", secrecy = "private" }
 [flow.tools."web.get_json"]
 accepts = "private"
@@ -75,6 +83,7 @@ records = { changes = "key" }
 [flow.tools."notes.delete"]
 steering = { key = "id" }
 [flow.tools."web.post"]
+vouch = ["out/d.md"]
 steering = { url = "url" }
 accepts = "private"
 [agents.a]
@@ -97,4 +106,15 @@ script = "said.jsonl"
     station.write("lazaret.toml", config);
     station.trust();
     station.run(&["policy", "check"]).ends(0).says_only("");
+}
+
+/// Where no line grants anything and every page may be asked for, a class of any of them counts.
+#[test]
+fn a_class_of_an_origin_counts_where_every_page_may_be_read() {
+    let class = "[flow.classes]\n\"web:https://a.test\" = { integrity = \"untrusted\", secrecy = \"private\" }\n";
+    for (browse, says) in [("granted", true), ("free", false)] {
+        let station = Station::with(&format!("[flow]\nbrowse = \"{browse}\"\n{class}"));
+        let told = station.run(&["policy", "check"]).ends(0);
+        assert_eq!(told.err.contains("that a line grants"), says, "{told}");
+    }
 }

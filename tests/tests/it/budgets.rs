@@ -249,7 +249,11 @@ async fn a_person_who_is_asked_grants_as_much_again() {
         rig.resume_agent(&run).await.expect_err("again").code(),
         Code::Asked
     );
-    rig.answer(Say::Allow).await;
+    let text = rig.answer(Say::Allow).await.question.text;
+    assert!(
+        text.contains("(0.014 of 0.016 used; the next"),
+        "it says what was granted: {text}"
+    );
     assert_eq!(rig.resume_agent(&run).await.expect("granted"), "Done.");
     let records = rig.records(&run).await;
     assert_eq!(stopped(&records).usage.cost, Cost::of(21_000));

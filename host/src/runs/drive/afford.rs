@@ -50,18 +50,20 @@ impl Drive<'_> {
                     let journal = self.station.gate.journal();
                     journal.append(self.run, 0, Event::Overspent(over))?;
                 }
-                OnExceed::Ask if !purse.covers(&over) => match self.ask_for(plan, over).await {
-                    Ok(()) => purse.grant(&over),
-                    Err(error) if error.code() == Code::Asked => {
-                        let asked = all_asked("the run", std::iter::once(&error));
-                        return Ok(Afford::Asked(asked.unwrap_or(error)));
+                OnExceed::Ask if !purse.covers(&over) => {
+                    match self.ask_for(plan, (over, purse.cap(&over))).await {
+                        Ok(()) => purse.grant(&over),
+                        Err(error) if error.code() == Code::Asked => {
+                            let asked = all_asked("the run", std::iter::once(&error));
+                            return Ok(Afford::Asked(asked.unwrap_or(error)));
+                        }
+                        Err(error) if error.code() == Code::Denied => {
+                            let denied = Error::new(Code::OverBudget, error.message());
+                            return Ok(Afford::No(over.budget, denied));
+                        }
+                        Err(error) => return Err(error),
                     }
-                    Err(error) if error.code() == Code::Denied => {
-                        let denied = Error::new(Code::OverBudget, error.message());
-                        return Ok(Afford::No(over.budget, denied));
-                    }
-                    Err(error) => return Err(error),
-                },
+                }
                 OnExceed::Warn | OnExceed::Ask => {}
             }
         }
@@ -132,8 +134,8 @@ impl Drive<'_> {
         }
     }
 
-    /// A person is asked whether the run may go on.
-    async fn ask_for(&self, plan: &Plan, over: Over) -> Result<()> {
+    /// A person is asked whether the run may go on, over the cap that holds by now.
+    async fn ask_for(&self, plan: &Plan, (over, cap): (Over, u64)) -> Result<()> {
         let caller = Caller {
             // The run's own: in whichever turn it is asked, the same is asked.
             place: Place::of_turn(0),
@@ -141,6 +143,7 @@ impl Drive<'_> {
         };
         let overspend = Overspend {
             over,
+            cap,
             agent: self.agent.name.clone(),
         };
         let passed = self.station.gate.pass(&caller, overspend, async |permit| {

@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::json;
 
 use super::runs::{of_bits, open, time};
@@ -12,6 +13,7 @@ use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
 use crate::rules::advice;
+use crate::rules::flow::given::{Cards, Taken};
 use crate::rules::flow::lines::SHADOWED;
 use crate::runs::audit::{Audit, Finding, State};
 use crate::runs::brought::bits_gone;
@@ -58,55 +60,23 @@ pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
     let run = scene.find(journal, run).await?;
     let mut count = Count::default();
     let records = journal.records(&run).await?;
-    for record in records.iter().cloned() {
-        let record = &journal.shown(record);
-        let line = match &record.event {
-            Event::Judged(judged) => {
-                count.add(&judged.verdict);
-                line_of_judgement(judged)
-            }
-            Event::Answered {
-                question,
-                answer,
-                reason,
-            } => {
-                let word = match answer {
-                    Answer::Allow => good("answered: allow"),
-                    Answer::Always => good("answered: always"),
-                    Answer::Deny => bad("answered: deny"),
-                };
-                let said = because(reason);
-                format!("{word}{said} {}", faint(format!("question {question}")))
-            }
-            Event::Expired { question } => format!(
-                "{} {}",
-                warn("not answered in time"),
-                faint(format!("question {question}"))
-            ),
-            Event::Overspent(over) => format!("{} {over}", warn("over budget")),
-            Event::Brought(brought) => format!(
-                "{} {} from {}:{} [{}]",
-                strong("brought"),
-                one_line(&brought.name),
-                one_line(brought.from.as_str()),
-                one_line(&brought.handle),
-                one_line(&brought.label.to_string())
-            ),
-            Event::Started(_)
-            | Event::Prompted { .. }
-            | Event::Attempted(_)
-            | Event::Replied { .. }
-            | Event::Finished(_)
-            | Event::Scripted(_)
-            | Event::Rested { .. }
-            | Event::Paused { .. }
-            | Event::Resumed { .. }
-            | Event::Compacted(_)
-            | Event::Observed { .. }
-            | Event::Stopped(_) => continue,
+    let shown: Vec<Record> = records
+        .iter()
+        .cloned()
+        .map(|one| journal.shown(one))
+        .collect();
+    let mut cards = Cards::default();
+    for record in &shown {
+        if let Event::Judged(judged) = &record.event {
+            count.add(&judged.verdict);
+        }
+        let holds = cards.given(&record.event);
+        cards.see(record);
+        let Some(line) = line_of(&record.event, &holds) else {
+            continue;
         };
         if scene.json {
-            print::compact(record);
+            print::compact(&Decided { record, holds });
         } else {
             print::line(with_place(record, &line));
         }
@@ -114,6 +84,62 @@ pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
     let flows = &setup.policy.flows;
     sum_up(scene, &run, count, (bits_gone(flows, &records), flows.bits));
     warn_of(audit, &run).await
+}
+
+/// A record of what was decided, and the handles that its call was given.
+#[derive(Serialize)]
+struct Decided<'a> {
+    #[serde(flatten)]
+    record: &'a Record,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    holds: Vec<Taken>,
+}
+
+/// The line of what was decided; nothing of any other record.
+fn line_of(event: &Event, holds: &[Taken]) -> Option<String> {
+    let line = match event {
+        Event::Judged(judged) => line_of_judgement(judged, holds),
+        Event::Answered {
+            question,
+            answer,
+            reason,
+        } => {
+            let word = match answer {
+                Answer::Allow => good("answered: allow"),
+                Answer::Always => good("answered: always"),
+                Answer::Deny => bad("answered: deny"),
+            };
+            let said = because(reason);
+            format!("{word}{said} {}", faint(format!("question {question}")))
+        }
+        Event::Expired { question } => format!(
+            "{} {}",
+            warn("not answered in time"),
+            faint(format!("question {question}"))
+        ),
+        Event::Overspent(over) => format!("{} {over}", warn("over budget")),
+        Event::Brought(brought) => format!(
+            "{} {} from {}:{} [{}]",
+            strong("brought"),
+            one_line(&brought.name),
+            one_line(brought.from.as_str()),
+            one_line(&brought.handle),
+            one_line(&brought.label.to_string())
+        ),
+        Event::Started(_)
+        | Event::Prompted { .. }
+        | Event::Attempted(_)
+        | Event::Replied { .. }
+        | Event::Finished(_)
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Paused { .. }
+        | Event::Resumed { .. }
+        | Event::Compacted(_)
+        | Event::Observed { .. }
+        | Event::Stopped(_) => return None,
+    };
+    Some(line)
 }
 
 /// How often what was said, and what has left handles.
@@ -155,7 +181,7 @@ fn with_place(record: &Record, line: &str) -> String {
 }
 
 /// Everything in it may come from a guest or a page, and stands on one line whatever it holds.
-fn line_of_judgement(judged: &Judged) -> String {
+fn line_of_judgement(judged: &Judged, holds: &[Taken]) -> String {
     let (word, why) = match &judged.verdict {
         Verdict::Allow { rule } => (good("allow"), rule.clone()),
         Verdict::Ask(question) => (
@@ -183,12 +209,34 @@ fn line_of_judgement(judged: &Judged) -> String {
     };
     let label = judged.label.to_string();
     format!(
-        "{word} {effect} {} by {} [{}] {}",
+        "{word} {effect} {} by {} [{}]{} {}",
         strong(one_line(&judged.subject)),
         one_line(&judged.origin),
         one_line(&label),
+        with_handles(holds),
         faint(one_line(&why))
     )
+}
+
+/// What a call was given in handles, and what had influence on that.
+fn with_handles(holds: &[Taken]) -> String {
+    let one = |taken: &Taken| {
+        let label = taken.label.as_ref().map(ToString::to_string);
+        let label = label.unwrap_or_else(|| "not on record here".to_owned());
+        format!(
+            "{} = {} [{}]",
+            one_line(&taken.argument),
+            one_line(&taken.handle),
+            one_line(&label)
+        )
+    };
+    match holds.is_empty() {
+        true => String::new(),
+        false => format!(
+            ", given {}",
+            holds.iter().map(one).collect::<Vec<_>>().join(", ")
+        ),
+    }
 }
 
 /// Says so where the records of a run that is shown are not those that were written; the exit status, as of `verify`.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Scene, print};
 use crate::surfaces::config::schema::schema;
-use crate::surfaces::config::show::{Shown, shown};
+use crate::surfaces::config::show::{OVERRULED, Shown, shown};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Error, Result};
 use crate::words::near;
@@ -23,7 +23,8 @@ use crate::words::near;
 Later places are said over earlier ones:
   defaults < profile < /etc/lazaret/lazaret.toml < ~/.config/lazaret/lazaret.toml
   < the workspace's lazaret.toml, if it is trusted < LAZARET__LIMITS__FUEL=5 < --set limits.fuel=5
-What a workspace says of limits and grants adds to what you say and never takes a limit or block away.")]
+What a workspace says of limits and grants adds to what you say and never takes a limit or block away.
+Of limits and of how flows are judged the stricter word holds, over variables and `--set` as well.")]
 pub(super) enum Config {
     /// Print what holds, key by key.
     Show(Show),
@@ -65,6 +66,11 @@ impl Show {
                     Some(known) => missing.hint(format!("did you mean `{known}`?")),
                     None => missing.hint("`lazaret config show` lists all"),
                 });
+            }
+        }
+        for one in all.iter().filter(|_| !scene.quiet) {
+            if let Some(what) = one.against() {
+                print::warning(&format!("`{}`: {what}", one.origin()), OVERRULED);
             }
         }
         if scene.json {

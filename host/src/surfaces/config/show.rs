@@ -51,7 +51,12 @@ pub struct Shown {
     pub value: Value,
     /// Where that was said; nowhere: it is the default.
     pub origins: Vec<Origin>,
+    /// The variable or flag that says otherwise, where a workspace's file holds against it.
+    pub overruled: Vec<Origin>,
 }
+
+/// What to do about what is overruled.
+pub const OVERRULED: &str = "leave it out, or change the file: a workspace's file tightens what you say, by `--set` or a variable as well";
 
 /// Keys whose values are handed on as they are, and may be anything.
 const UNSHOWN: [&[&str]; 2] = [&["models", "*", "extra"], &["mcp", "*", "env"]];
@@ -74,6 +79,7 @@ pub fn shown(config: &Config) -> Result<Vec<Shown>> {
             keys: keys.clone(),
             value: value.clone(),
             origins: origins(config, keys, value),
+            overruled: overruled(config, keys, value),
         })
         .collect();
     let known = |keys: &Keys| found.get(keys).is_some_and(|value| !value.is_null());
@@ -88,6 +94,7 @@ pub fn shown(config: &Config) -> Result<Vec<Shown>> {
             keys,
             value,
             origins,
+            overruled: Vec::new(),
         });
     }
     shown.sort_by(|one, other| one.keys.cmp(&other.keys));
@@ -157,6 +164,21 @@ fn origins(config: &Config, keys: &[String], value: &Value) -> Vec<Origin> {
         }
     }
     Vec::new()
+}
+
+/// What was said for this time and does not hold, since a workspace's file says what does.
+fn overruled(config: &Config, keys: &[String], value: &Value) -> Vec<Origin> {
+    let (own, theirs) = (&config.stack.own, &config.stack.workspace);
+    let holds = |layer: &Merged| {
+        let said = layer.value(keys);
+        said.is_some_and(|said| same(&json(said), value))
+    };
+    if holds(own) || !holds(theirs) {
+        return Vec::new();
+    }
+    let said = own.origins(keys).iter();
+    let said = said.filter(|said| matches!(said.place, Place::Variable(_) | Place::Flag(_)));
+    said.cloned().collect()
 }
 
 /// Lists are in the order of what they are made of.
@@ -581,25 +603,44 @@ impl Shown {
         places.join(" and ")
     }
 
+    /// What holds, where that is not what was said for this time; nothing where it is.
+    #[must_use]
+    pub fn against(&self) -> Option<String> {
+        let said: Vec<String> = self.overruled.iter().map(ToString::to_string).collect();
+        let (key, value) = (self.key(), &self.value);
+        (!said.is_empty()).then(|| {
+            let said = said.join("` and `");
+            format!("`{key} = {value}` holds, and not what `{said}` says")
+        })
+    }
+
     /// For programs.
     #[must_use]
     pub fn json(&self) -> Value {
-        let origins = self.origins.iter().map(|origin| {
-            let (sort, place) = match &origin.place {
-                Place::Profile(name) => ("profile", (*name).to_owned()),
-                Place::File(path) => ("file", path.display().to_string()),
-                Place::Variable(name) => ("variable", name.clone()),
-                Place::Flag(keys) => ("flag", keys.clone()),
-            };
-            let mut said = Map::new();
-            said.insert("sort".to_owned(), sort.into());
-            said.insert("place".to_owned(), place.into());
-            if let Some(line) = origin.line {
-                said.insert("line".to_owned(), line.into());
-            }
-            Value::Object(said)
-        });
-        let origins: Vec<Value> = origins.collect();
-        serde_json::json!({"key": self.key(), "value": self.value, "origins": origins})
+        let places = |origins: &[Origin]| origins.iter().map(place).collect::<Vec<Value>>();
+        let mut told = Map::new();
+        told.insert("key".to_owned(), self.key().into());
+        told.insert("value".to_owned(), self.value.clone());
+        told.insert("origins".to_owned(), places(&self.origins).into());
+        if !self.overruled.is_empty() {
+            told.insert("overruled".to_owned(), places(&self.overruled).into());
+        }
+        Value::Object(told)
     }
+}
+
+fn place(origin: &Origin) -> Value {
+    let (sort, place) = match &origin.place {
+        Place::Profile(name) => ("profile", (*name).to_owned()),
+        Place::File(path) => ("file", path.display().to_string()),
+        Place::Variable(name) => ("variable", name.clone()),
+        Place::Flag(keys) => ("flag", keys.clone()),
+    };
+    let mut said = Map::new();
+    said.insert("sort".to_owned(), sort.into());
+    said.insert("place".to_owned(), place.into());
+    if let Some(line) = origin.line {
+        said.insert("line".to_owned(), line.into());
+    }
+    Value::Object(said)
 }

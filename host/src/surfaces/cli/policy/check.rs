@@ -12,6 +12,7 @@ use crate::runs::provider::Provider;
 use crate::surfaces::config::absent::Absent;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::Finding;
+use crate::surfaces::config::show::{OVERRULED, Shown, shown};
 use crate::surfaces::config::trust::{Pins, Standing};
 use crate::surfaces::config::uses::{By, Unkept, unkept, uses};
 use crate::surfaces::config::{Config, NAME, lint};
@@ -35,6 +36,8 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     let files = files(&preview)?;
     let unkept = unkept(&uses(&preview.setup), &preview.setup.vault);
     let absent: Vec<Finding> = preview.absent.iter().map(of_absent).collect();
+    let shown = shown(&preview)?;
+    let overruled = shown.iter().filter_map(of_overruled);
     // Nobody is told of what is only looked at.
     let told = preview.setup.places.collector.take();
     let told = told.map(|collector| collector.place());
@@ -44,6 +47,7 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     let mut findings = lint::findings(&files, &host).await;
     findings.extend(unkept.into_iter().map(|one| finding(one, &files)));
     findings.extend(absent);
+    findings.extend(overruled);
     Ok(Looked {
         host,
         findings,
@@ -80,6 +84,19 @@ fn of_absent(absent: &Absent) -> Finding {
         what: absent.what.clone(),
         fix: absent.fix.clone(),
     }
+}
+
+/// What is said for this time, and does not hold against the workspace's file.
+fn of_overruled(shown: &Shown) -> Option<Finding> {
+    let what = shown.against()?;
+    let holds = shown.origins.first();
+    Some(Finding {
+        file: holds.map_or_else(|| NAME.to_owned(), |holds| holds.place.to_string()),
+        line: holds.and_then(|holds| holds.line),
+        table: String::new(),
+        what,
+        fix: OVERRULED.to_owned(),
+    })
 }
 
 /// Models of servers whose tokens nobody here can count.

@@ -1,4 +1,4 @@
-//! `lazaret policy explain --run`: what steered each sink of a run, and where it came from.
+//! `lazaret policy explain --run`: what steered each sink of a run, what it was given, and where that came from.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,13 @@ use super::super::audit::warn_of;
 use super::super::runs::open;
 use super::super::{Scene, print};
 use super::explain::steers;
-use crate::rules::flow::class::{Integrity, Secrecy};
-use crate::runs::flowed::{Flowed, Steered};
+use crate::rules::flow::class::{Class, Integrity, Secrecy};
+use crate::runs::flowed::{Flowed, Holds, Steered};
 use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
 use crate::words::error::Result;
 use crate::words::event::{Record, Verdict};
 use crate::words::inert::one_line;
+use crate::words::label::Source;
 
 pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
     let audit = open(scene)?;
@@ -65,18 +66,40 @@ fn describe(flowed: &Flowed) {
             ));
         }
     }
-    for (source, class) in &flowed.sources {
-        let integrity = match class.integrity {
-            Integrity::Trusted => good("trusted"),
-            Integrity::Untrusted => bad("untrusted"),
-        };
-        let source = foreign(&source.to_string());
-        let secrecy = secrecy(class.secrecy);
-        print::line(format!(
-            "     {} {source}: {integrity}, {secrecy}",
-            faint("label  ")
-        ));
+    for holds in &flowed.holds {
+        print::line(format!("     {}", held(holds)));
     }
+    for (source, class) in &flowed.sources {
+        let (source, class) = (foreign(&source.to_string()), classed(*class));
+        print::line(format!("     {} {source}: {class}", faint("label  ")));
+    }
+}
+
+/// A handle that a call was given, and what had influence on what it holds.
+fn held(holds: &Holds) -> String {
+    let argument = match holds.taken.argument.as_str() {
+        "" => "/".to_owned(),
+        argument => one_line(argument),
+    };
+    let sources = holds.sources.iter();
+    let sources: Vec<String> = sources
+        .map(|(source, class)| format!("{} ({})", one_line(&source.to_string()), classed(*class)))
+        .collect();
+    let what = match (&holds.taken.label, sources.is_empty()) {
+        (None, _) => "what stands in no record of this run".to_owned(),
+        (Some(_), true) => "under nobody's influence".to_owned(),
+        (Some(_), false) => sources.join(", "),
+    };
+    let handle = strong(one_line(&holds.taken.handle));
+    format!("{} {argument} = {handle}: {what}", faint("holds  "))
+}
+
+fn classed(class: Class) -> String {
+    let integrity = match class.integrity {
+        Integrity::Trusted => good("trusted"),
+        Integrity::Untrusted => bad("untrusted"),
+    };
+    format!("{integrity}, {}", secrecy(class.secrecy))
 }
 
 fn secrecy(secrecy: Secrecy) -> &'static str {
@@ -88,8 +111,13 @@ fn secrecy(secrecy: Secrecy) -> &'static str {
 }
 
 fn as_json(flowed: &Flowed) -> Value {
-    let sources = flowed.sources.iter().map(|(source, class)| {
-        json!({"source": source, "integrity": class.integrity, "secrecy": class.secrecy})
+    let holds = flowed.holds.iter().map(|holds| {
+        let known = holds.taken.label.is_some();
+        json!({
+            "argument": holds.taken.argument,
+            "handle": holds.taken.handle,
+            "label": known.then(|| sources_as_json(&holds.sources)),
+        })
     });
     json!({
         "seq": flowed.seq,
@@ -98,8 +126,16 @@ fn as_json(flowed: &Flowed) -> Value {
         "origin": flowed.origin,
         "verdict": flowed.verdict,
         "steers": flowed.values.iter().map(value_as_json).collect::<Vec<_>>(),
-        "label": sources.collect::<Vec<_>>(),
+        "holds": holds.collect::<Vec<_>>(),
+        "label": sources_as_json(&flowed.sources),
     })
+}
+
+fn sources_as_json(sources: &[(Source, Class)]) -> Vec<Value> {
+    let sources = sources.iter().map(|(source, class)| {
+        json!({"source": source, "integrity": class.integrity, "secrecy": class.secrecy})
+    });
+    sources.collect()
 }
 
 fn value_as_json(value: &Steered) -> Value {

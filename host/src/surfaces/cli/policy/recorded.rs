@@ -7,7 +7,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::super::Scene;
-use super::super::runs::open;
 use crate::edges::named;
 use crate::gate::journal::Journal;
 use crate::rules::exported;
@@ -18,8 +17,11 @@ use crate::words::id::RunId;
 use crate::words::limits::IMPORT_BYTES;
 
 /// The records of each run that is named.
-pub(super) async fn read(scene: &Scene, runs: &[String]) -> Result<Vec<Vec<Record>>> {
-    let audit = open(scene)?;
+pub(super) async fn read(
+    scene: &Scene,
+    audit: &Audit,
+    runs: &[String],
+) -> Result<Vec<Vec<Record>>> {
     let journal = audit.journal();
     let mut all = Vec::new();
     for named in runs {
@@ -28,7 +30,7 @@ pub(super) async fn read(scene: &Scene, runs: &[String]) -> Result<Vec<Vec<Recor
                 Some(records) => records,
                 None => {
                     let run = journal.find(named).await?;
-                    check(&audit, &run).await?;
+                    check(audit, &run).await?;
                     vec![journal.records(&run).await?]
                 }
             },

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::super::runs::open;
 use super::super::{Scene, print};
 use super::recorded;
 use crate::surfaces::paint::foreign;
@@ -26,7 +27,7 @@ pub(in super::super) struct Suggest {
 
 impl Suggest {
     pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
-        let runs = recorded::read(scene, &self.runs).await?;
+        let runs = recorded::read(scene, &open(scene)?, &self.runs).await?;
         let host = scene.open_host().await?;
         // What has become a secret since is in no line.
         let journal = host.journal();

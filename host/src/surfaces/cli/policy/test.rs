@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::super::runs::open;
 use super::super::{Scene, print};
 use super::recorded;
+use crate::gate::journal::Journal;
 use crate::runs::host::Host;
 use crate::runs::rejudge::{Change, Rejudged, Untold};
 use crate::surfaces::config::Config;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Verdict;
+use crate::words::event::{Record, Verdict};
 use crate::words::id::RunId;
 
 /// Judge recorded runs again, by another policy; nothing is performed.
@@ -33,7 +35,8 @@ pub(in super::super) struct Test {
 
 impl Test {
     pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
-        let runs = recorded::read(scene, &self.runs).await?;
+        let audit = open(scene)?;
+        let runs = recorded::read(scene, &audit, &self.runs).await?;
         let mut preview = Config::preview(&scene.around, Some(&self.policy))?;
         // Nobody is told of what is only tried.
         preview.setup.places.collector = None;
@@ -41,11 +44,12 @@ impl Test {
         let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
         let mut told = Vec::new();
         for records in &runs {
-            let rejudged = host.rejudge(records).await?;
-            told.extend(records.first().map(|first| (first.run.clone(), rejudged)));
+            let tried = tried(&host, audit.journal(), records).await;
+            told.extend(records.first().map(|first| (first.run.clone(), tried)));
         }
-        let changes: usize = told.iter().map(|(_, told)| told.changes.len()).sum();
-        let unjudged = || told.iter().filter(|(_, told)| told.is_nothing());
+        let changes = told.iter().filter_map(|(_, tried)| tried.as_ref().ok());
+        let changes: usize = changes.map(|told| told.changes.len()).sum();
+        let unjudged = || told.iter().filter(|one| is_nothing(one));
         if scene.json {
             let runs: Vec<Value> = told.iter().map(as_json).collect();
             let unjudged: Vec<&RunId> = unjudged().map(|(run, _)| run).collect();
@@ -65,22 +69,53 @@ impl Test {
     }
 
     /// That nothing of a run was judged again says nothing about the policy, least of all that it changes nothing.
-    fn nothing_of(&self, (run, told): &(RunId, Rejudged)) -> Error {
-        let why = told.untold.first();
-        let why = why.map_or_else(String::new, |untold| format!(": {}", untold.why));
-        let error = Error::bad_input(format!("nothing of run `{run}` could be judged again{why}"));
-        error.hint(format!(
-            "write the agents, plugins and servers that the run had into `{}` as well: it is tried instead of your workspace's file",
-            self.policy.display()
-        ))
+    fn nothing_of(&self, (run, tried): &Tried) -> Error {
+        let nothing = |why: &str| {
+            Error::bad_input(format!("nothing of run `{run}` could be judged again{why}"))
+        };
+        match tried {
+            Ok(told) => {
+                let why = told.untold.first();
+                let why = why.map_or_else(String::new, |untold| format!(": {}", untold.why));
+                nothing(&why).hint(format!(
+                    "write the agents, plugins and servers that the run had into `{}` as well: it is tried instead of your workspace's file",
+                    self.policy.display()
+                ))
+            }
+            Err(error) => {
+                let told = nothing(&format!(": {}", error.message()));
+                error.hints().iter().cloned().fold(told, Error::hint)
+            }
+        }
     }
+}
+
+/// A run, and what the other policy would have said to it; or why that cannot be told of this one.
+type Tried = (RunId, Result<Rejudged>);
+
+/// Judges one run again, with what it was told of its session, which this journal has and the host that tries does not.
+async fn tried(host: &Host, journal: &Journal, records: &[Record]) -> Result<Rejudged> {
+    let earlier = host.before_in(journal, records).await?;
+    host.rejudge_after(earlier, records)
+}
+
+fn is_nothing((_, tried): &Tried) -> bool {
+    tried.as_ref().ok().is_none_or(Rejudged::is_nothing)
 }
 
 /// Neither wrong input nor a denial: the two policies differ, as `diff` would say it.
 const DIFFERS: u8 = 1;
 
-fn describe((run, told): &(RunId, Rejudged)) {
+fn describe((run, tried): &Tried) {
     print::line(strong(run));
+    let told = match tried {
+        Ok(told) => told,
+        Err(error) => {
+            let why = foreign(error.message());
+            print::line(format!("{}  {why}", warn("not judged again")));
+            return;
+        }
+    };
     for change in &told.changes {
         let (was, now) = (painted(&change.was), painted(&change.now));
         let seq = faint(format!("{:>4}", change.seq));
@@ -112,7 +147,14 @@ fn painted(verdict: &Verdict) -> String {
     }
 }
 
-fn as_json((run, told): &(RunId, Rejudged)) -> Value {
+fn as_json((run, tried): &Tried) -> Value {
+    let told = match tried {
+        Ok(told) => told,
+        Err(error) => {
+            let why = error.message();
+            return json!({"run": run, "same": 0, "changes": [], "untold": [], "error": why});
+        }
+    };
     let change = |change: &Change| json!({"seq": change.seq, "subject": change.subject, "was": change.was, "now": change.now});
     let untold =
         |untold: &Untold| json!({"seq": untold.seq, "subject": untold.subject, "why": untold.why});

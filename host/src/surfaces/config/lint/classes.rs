@@ -1,7 +1,10 @@
 //! Classes of sources that there are not, and classes that a source has without a line.
 
+use url::Url;
+
 use super::{LISTED, Look};
 use crate::rules::flow::class::Class;
+use crate::rules::flow::lines::Browse;
 use crate::rules::manifest::Sensitivity;
 use crate::words::id::shown;
 use crate::words::label::{Sort, Source};
@@ -27,7 +30,9 @@ impl Look<'_> {
                 _ => None,
             };
             let Some((sort, fix)) = missing else {
-                self.usual(source, *class);
+                if !self.usual(source, *class) {
+                    self.ungranted(source);
+                }
                 continue;
             };
             let what = format!(
@@ -40,9 +45,9 @@ impl Look<'_> {
 
     /// A line that says what holds without it. In a file that another one follows it keeps that from saying otherwise; and
     /// what is said of a note, of what is secret, or of the words of a server counts for more than its class.
-    fn usual(&mut self, source: &str, class: Class) {
+    fn usual(&mut self, source: &str, class: Class) -> bool {
         let Ok(known) = Source::try_from(source.to_owned()) else {
-            return;
+            return false;
         };
         let counts = match known.sort() {
             Sort::Note | Sort::Secret | Sort::Scalar => true,
@@ -51,13 +56,38 @@ impl Look<'_> {
         };
         let classes = &self.policy.flows.classes;
         let holds = classes.said.get(&known.to_string()) == Some(&class);
-        if self.is_last && holds && !counts && classes.usual(&known) == class {
+        let is_usual = self.is_last && holds && !counts && classes.usual(&known) == class;
+        if is_usual {
             let what = format!(
                 "[flow.classes] `{}` says what holds without it",
                 shown(source)
             );
             self.say("[flow.classes]", what, "leave it out");
         }
+        is_usual
+    }
+
+    /// An origin to which no request of a tool may go, so that nothing new comes from it.
+    fn ungranted(&mut self, source: &str) {
+        let origin = source.strip_prefix("web:");
+        let Some(origin) = origin.and_then(|origin| Url::parse(origin).ok()) else {
+            return;
+        };
+        let lines = self.policy.lines.iter();
+        let mut lines = lines.flat_map(|line| line.grant.fetch.iter());
+        if self.policy.flows.browse == Browse::Free
+            || lines.any(|line| line.matches_origin(&origin))
+        {
+            return;
+        }
+        let what = format!(
+            "[flow.classes] `{}` is about no origin that a line grants",
+            shown(source)
+        );
+        let fix = format!(
+            "write `fetch = [\"{origin}\"]` at a grant; or leave the line out, unless files or notes that were kept come from there"
+        );
+        self.say("[flow.classes]", what, &fix);
     }
 
     /// Whether a tool, or the words of a plugin's tools, can be in a label.
