@@ -7,6 +7,7 @@
 mod kept;
 mod kernel;
 pub(crate) mod labelled;
+mod met;
 pub(crate) mod nested;
 mod own;
 mod turn;

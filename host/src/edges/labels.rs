@@ -57,7 +57,22 @@ impl FileLabels {
         self.join(OF, params![bytes(&file.path), number, device])
     }
 
-    /// What a person is told of a file: who had a hand in what is there, or in that it is not.
+    /// The labels of what is stored at any of these paths, together.
+    ///
+    /// # Errors
+    /// As [`FileLabels::of`].
+    pub(super) fn at<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<Label> {
+        const AT: &str = "SELECT label FROM files WHERE path = ?1";
+        let database = self.book.lock();
+        let mut all = Label::default();
+        for path in paths {
+            let here = joined(&self.book, &database, AT, params![bytes(path)])?;
+            all = all.join(&here);
+        }
+        Ok(all)
+    }
+
+    /// What a person is told of a file: who had a hand in what is there, or in that it is not, and in the folders above.
     ///
     /// # Errors
     /// As [`FileLabels::of`].
@@ -66,7 +81,8 @@ impl FileLabels {
             Some(_) => self.gap_at(&file.path)?,
             None => self.gap(&file.path)?,
         };
-        Ok(self.of(file)?.join(&gap))
+        let above = self.at(file.path.ancestors().skip(1))?;
+        Ok(self.of(file)?.join(&above).join(&gap))
     }
 
     /// The first `most` of what is labelled, there or taken away, in order of path, and their labels.
@@ -100,10 +116,9 @@ impl FileLabels {
     /// # Errors
     /// As [`FileLabels::of`].
     pub(super) fn below(&self, folder: &Path) -> Result<Label> {
-        const BELOW: &str = "SELECT label FROM files WHERE substr(path, 1, length(?1)) = ?1";
-        let mut prefix = bytes(folder);
-        prefix.push(b'/');
-        self.join(BELOW, params![prefix])
+        const BELOW: &str = "SELECT label FROM files WHERE path > ?1 AND path < ?2";
+        let (from, to) = span(folder);
+        self.join(BELOW, params![from, to])
     }
 
     fn join(&self, query: &str, params: impl rusqlite::Params) -> Result<Label> {
@@ -217,6 +232,18 @@ fn bytes(path: &Path) -> Vec<u8> {
     path.as_os_str().as_bytes().to_vec()
 }
 
+/// All paths below a folder lie between these two: `0` is what comes after `/`.
+fn span(folder: &Path) -> (Vec<u8>, Vec<u8>) {
+    let mut from = bytes(folder);
+    while from.last() == Some(&b'/') {
+        from.pop();
+    }
+    let mut to = from.clone();
+    from.push(b'/');
+    to.push(b'0');
+    (from, to)
+}
+
 /// As the database holds them: bit for bit, since it has no unsigned numbers. -1 is no file's.
 fn numbers(identity: Option<(u64, u64)>) -> (i64, i64) {
     match identity {
@@ -262,10 +289,30 @@ mod tests {
             labels.below(Path::new("/c")).unwrap(),
             web("one").join(&web("two"))
         );
-        assert_eq!(labels.below(Path::new("/")).unwrap(), Label::default());
+        assert_eq!(
+            labels.below(Path::new("/")).unwrap(),
+            web("one").join(&web("two"))
+        );
+        labels.put(&known("/cd", 5), &web("other")).unwrap();
+        assert_eq!(
+            labels.below(Path::new("/c")).unwrap(),
+            web("one").join(&web("two"))
+        );
         assert_eq!(labels.below(Path::new("/c/x")).unwrap(), Label::default());
         labels.forget(&known("/c/x", 7)).unwrap();
         assert_eq!(labels.of(&known("/c/x", 7)).unwrap(), Label::default());
+    }
+
+    #[test]
+    fn a_person_is_told_of_the_folders_above_as_well() {
+        let labels = FileLabels::in_memory().unwrap();
+        labels.put(&known("/a/b", 7), &web("one")).unwrap();
+        labels.put(&known("/a/b/c/x", 8), &web("two")).unwrap();
+        let told = |path, number| labels.told(&known(path, number)).unwrap();
+        assert_eq!(told("/a/b/c/x", 8), web("one").join(&web("two")));
+        assert_eq!(told("/a/b/y", 9), web("one"));
+        assert_eq!(told("/a", 6), Label::default());
+        assert_eq!(told("/a/bc", 5), Label::default());
     }
 
     #[test]

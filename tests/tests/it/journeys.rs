@@ -83,6 +83,8 @@ enum Step {
     Moved,
     /// A script reads it, and takes something away; whether that is there decides what somebody writes who knows nothing.
     Removed,
+    /// A script reads it, and makes a file; whether there can be one below that decides what somebody writes who knows nothing.
+    Probed,
     Noted,
     Field,
     Joined,
@@ -117,12 +119,13 @@ enum Step {
     Resumed,
 }
 
-const STEPS: [Step; 24] = [
+const STEPS: [Step; 25] = [
     Step::Written,
     Step::Appended,
     Step::Outgrown,
     Step::Moved,
     Step::Removed,
+    Step::Probed,
     Step::Noted,
     Step::Field,
     Step::Joined,
@@ -285,6 +288,7 @@ impl Way {
             }
             (Step::Appended, _) => self.appended().await,
             (Step::Removed, place) => Box::pin(self.removed(&place)).await,
+            (Step::Probed, _) => Box::pin(self.probed()).await,
             (Step::Outgrown, Place::File(path)) => self.outgrown(path).await,
             (Step::Moved, Place::File(path)) => self.moved(&path).await,
             (Step::Attached, Place::File(path)) => return self.attached(path).await,
@@ -363,6 +367,20 @@ impl Way {
         self.run(&place.held(&then)).await;
         self.run(&format!(
             "const seen = await tools.{look}.then(() => 'there', () => 'gone');
+            await tools.files.write({{path: '{to}', content: seen}})"
+        ))
+        .await;
+        self.place = Place::File(to);
+    }
+
+    async fn probed(&mut self) {
+        let (made, to) = (self.file(), self.file());
+        let make = format!("tools.files.write({{path: '{made}', content: 'x'}})");
+        let then = format!("await reveal(words); await {make};");
+        self.run(&self.place.held(&then)).await;
+        self.run(&format!(
+            "const seen = await tools.files.write({{path: '{made}/below', content: 'clean'}})
+                .then(() => 'free', () => 'taken');
             await tools.files.write({{path: '{to}', content: seen}})"
         ))
         .await;

@@ -1,22 +1,22 @@
 //! Files and their labels together: what is stored of a place before anything is done there, and what is stored after.
 
-use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Metadata, MetadataExt};
 
+use super::met::{Met, first_of};
 use super::turn::Doing;
 use super::{FileOutcome, Files, changes, relative, resolved};
 use crate::edges::aside::Asker;
 use crate::edges::labels::KnownFile;
-use crate::rules::file::{File, FileWish, Place, Places, WriteMode, is_beside};
+use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
 use crate::rules::policy::Policy;
 use crate::words::error::{Code, Error, Result};
-use crate::words::label::{Label, Source};
+use crate::words::label::Label;
 
 impl Files {
-    /// Does it in its turn, and says what influenced the outcome: nothing where a change was made as it was wished.
+    /// Does it in its turn, and says what influenced the outcome: of a change that was made, only what it took.
     pub(super) fn perform_labelled(
         &self,
         file: File,
@@ -38,59 +38,43 @@ impl Files {
 
     fn perform_in_turn(&self, file: File, places: Places) -> (Result<FileOutcome>, Option<Label>) {
         let before = self.label_of(&places).and_then(|mount| {
-            let (stored, gap) = self.label_before(&file, &places)?;
-            let way = self.label_way(&file, &places)?;
-            Ok((mount, stored, gap, way, self.leave_gaps(&file, &places)?))
+            let met = self.met(&file, &places)?;
+            self.label_first(&file, &places, &met)?;
+            let maker = met.made(&file);
+            let way = self.label_way(&file, &places, &maker)?;
+            let gaps = self.leave_gaps(&file, &places, &met)?;
+            Ok((mount, met, (way, maker), gaps))
         });
-        let (mount, stored, gap, way, gaps) = match before {
+        let (mount, met, (way, maker), gaps) = match before {
             Ok(before) => before,
             Err(error) => return (Err(error), Some(own_label(&places))),
         };
-        let after = match (&file.wish, &places) {
-            (FileWish::Write { mode, .. }, Places::One(place)) => {
-                let label = match mode {
-                    WriteMode::Replace => file.label.clone(),
-                    // Only where nothing is.
-                    WriteMode::Create => file.label.join(&gap),
-                    WriteMode::Append | WriteMode::At(_) => file.label.join(&stored).join(&gap),
-                };
-                Some((place.clone(), label))
-            }
-            (FileWish::Move { .. }, Places::Two(from, _)) => {
-                Some((from.clone(), file.label.join(&gap)))
-            }
-            // The name of a folder is written by whoever made it.
-            (FileWish::MakeFolder, Places::One(place)) => {
-                Some((place.clone(), file.label.join(&gap)))
-            }
-            _ => None,
-        };
+        let kept = met.kept(&file);
+        let (done, all) = (met.told(&file.wish, true), met.told(&file.wish, false));
         let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
-        let (wisher, anew) = (file.label.clone(), is_made_anew(&file.wish));
         let whole = WriteMode::Replace;
         let fills = matches!(&file.wish, FileWish::Write { mode, .. } if *mode == whole);
         let performed = self.perform_now(file, places);
         // Where this fails, labels say too much.
-        let _ = self.settle_way(&way, &wisher);
+        let _ = self.settle_way(&way, &maker);
         if writes && matches!(&performed, Err(error) if is_plain_refusal(error)) {
             // Nothing was written, so nothing is labelled. Where this fails, the label says too much.
-            let _ = self.restore(&relabel, &stored);
+            let _ = self.restore(&relabel, &met.stored);
         }
         if matches!(&performed, Err(error) if is_plain_refusal(error)) {
             // Nor was anything taken away.
             let _ = self.restore_gaps(&gaps);
         }
         let result = performed.and_then(|outcome| {
-            self.label_after(&relabel, after, &outcome)?;
+            self.label_after(&relabel, kept.as_ref(), &outcome)?;
             if fills {
                 self.fill_gap(&relabel)?;
             }
             Ok(outcome)
         });
         match result {
-            // That there was room for it is the doing of whoever made that.
-            Ok(FileOutcome::Done) => (result, anew.then_some(gap)),
-            Ok(_) | Err(_) => (result, Some(mount.join(&stored).join(&gap))),
+            Ok(FileOutcome::Done) => (result, Some(done)),
+            Ok(_) | Err(_) => (result, Some(mount.join(&all))),
         }
     }
 
@@ -104,85 +88,33 @@ impl Files {
         Ok(sources.fold(own_label(places), |label, source| label.with(source)))
     }
 
-    /// What is stored of the places, and who had a hand in what is missing there. What is stored of a file that is about
-    /// to be written is joined by its writer's label first.
-    fn label_before(&self, file: &File, places: &Places) -> Result<(Label, Label)> {
-        let (Places::One(place) | Places::Two(place, _)) = places else {
-            return Ok((Label::default(), Label::default()));
-        };
-        let known = self.known(place)?;
-        let mut stored = self.labels.of(&known)?;
-        let mut gap = self.gap(place, &known)?;
-        if let Places::Two(_, to) = places {
-            gap = gap.join(&self.gap(to, &self.known(to)?)?);
-        }
-        if !changes(&file.wish) {
-            // Whoever looks is led on by a link.
-            let path = self.led(place, &place.names)?;
-            if matches!(file.wish, FileWish::List) {
-                stored = stored.join(&self.labels.below(&path)?);
-                gap = gap.join(&self.labels.gap(&path)?);
-                gap = gap.join(&self.labels.gaps_below(&path)?);
+    /// What is stored of a file that is about to be written is joined by its writer's label first.
+    fn label_first(&self, file: &File, places: &Places, met: &Met) -> Result<()> {
+        match (&file.wish, places) {
+            (FileWish::Write { .. }, Places::One(place)) => {
+                let label = met.stored.join(&met.gap).join(&file.label);
+                self.labels.put(&self.known(place)?, &label)
             }
-            let name = path.file_name().and_then(OsStr::to_str);
-            if name.is_some_and(is_beside) {
-                stored = stored.with(Source::imported());
-            }
-            if path != known.path {
-                let identity = known.identity;
-                stored = stored.join(&self.labels.of(&KnownFile { path, identity })?);
-            }
+            (_, Places::Root(_) | Places::One(_) | Places::Two(..)) => Ok(()),
         }
-        if matches!(file.wish, FileWish::Write { .. }) {
-            self.labels
-                .put(&known, &stored.join(&gap).join(&file.label))?;
-        }
-        Ok((stored, gap))
-    }
-
-    /// Who had a hand in that nothing is here, where nothing is. A link that leads nowhere may lead to whatever was taken
-    /// away in its mount.
-    fn gap(&self, place: &Place, known: &KnownFile) -> Result<Label> {
-        if known.identity.is_some() {
-            return Ok(Label::default());
-        }
-        let gap = self.labels.gap(&known.path)?;
-        match self.leads_nowhere(place)? {
-            true => Ok(gap.join(&self.labels.gaps_below(self.root(place)?)?)),
-            false => Ok(gap),
-        }
-    }
-
-    /// Whether there is a link on the way to a place, or there, that leads to nothing.
-    fn leads_nowhere(&self, place: &Place) -> Result<bool> {
-        let dir = self.dir(place)?;
-        let mut way = PathBuf::new();
-        Ok(place.names.iter().any(|name| {
-            way.push(name);
-            let is_link = dir
-                .symlink_metadata(&way)
-                .is_ok_and(|found| found.is_symlink());
-            is_link && dir.metadata(&way).is_err()
-        }))
     }
 
     /// Leaves the label of whoever takes something away in its place, before it goes; and what a folder lacks, it lacks
     /// wherever it goes. Says what was left in those places before.
-    fn leave_gaps(&self, file: &File, places: &Places) -> Result<Vec<(PathBuf, Label)>> {
+    fn leave_gaps(&self, file: &File, places: &Places, met: &Met) -> Result<Vec<(PathBuf, Label)>> {
         let (from, to) = match (&file.wish, places) {
             (FileWish::Remove, Places::One(from)) => (from, None),
             (FileWish::Move { .. }, Places::Two(from, to)) => (from, Some(to)),
             _ => return Ok(Vec::new()),
         };
-        let Ok(found) = self.dir(from)?.symlink_metadata(relative(from)) else {
+        let found = self.dir(from)?.symlink_metadata(relative(from));
+        if found.is_err() {
             return Ok(Vec::new());
-        };
-        let (path, root) = (self.known(from)?.path, self.root(from)?);
-        let mut left = vec![(path.clone(), file.label.clone())];
-        if let Some(to) = to.filter(|_| found.is_dir()) {
-            let lacks = self.labels.gap(&path)?;
-            let lacks = lacks.join(&self.labels.gaps_below(&path)?);
-            left.push((self.known(to)?.path, lacks));
+        }
+        let root = self.root(from)?;
+        let mut left = vec![(self.known(from)?.path, met.left(file))];
+        if let Some(to) = to {
+            left.push((self.known(to)?.path, met.lacks.clone()));
         }
         let mut before = Vec::new();
         for (path, label) in left {
@@ -211,7 +143,7 @@ impl Files {
         }
     }
 
-    fn root(&self, place: &Place) -> Result<&Path> {
+    pub(super) fn root(&self, place: &Place) -> Result<&Path> {
         self.roots
             .get(&place.mount)
             .map(PathBuf::as_path)
@@ -221,18 +153,16 @@ impl Files {
     fn label_after(
         &self,
         places: &Places,
-        written: Option<(Place, Label)>,
+        kept: Option<&Label>,
         outcome: &FileOutcome,
     ) -> Result<()> {
-        match (places, written, outcome) {
-            (Places::One(_), Some((place, label)), _) => {
-                self.labels.put(&self.known(&place)?, &label)
-            }
-            (Places::Two(from, to), Some((_, mover)), FileOutcome::Done) => {
+        match (places, kept, outcome) {
+            (Places::One(place), Some(label), _) => self.labels.put(&self.known(place)?, label),
+            (Places::Two(from, to), Some(mover), FileOutcome::Done) => {
                 let to = self.known(to)?;
                 self.labels.moved(&self.known(from)?.path, &to.path)?;
                 // The new name was chosen by whoever moved it.
-                let label = self.labels.of(&to)?.join(&mover);
+                let label = self.labels.of(&to)?.join(mover);
                 self.labels.put(&to, &label)
             }
             (Places::One(place), None, FileOutcome::Done) => {
@@ -251,7 +181,7 @@ impl Files {
 
     /// Labels the folders that are not there and may be made on the way: whoever wishes so has chosen their names, and
     /// they stay, whatever comes of the rest.
-    fn label_way(&self, file: &File, places: &Places) -> Result<Vec<Place>> {
+    fn label_way(&self, file: &File, places: &Places, maker: &Label) -> Result<Vec<Place>> {
         let place = match (&file.wish, places) {
             (FileWish::Write { .. } | FileWish::MakeFolder, Places::One(place)) => place,
             (FileWish::Move { .. }, Places::Two(_, to)) => to,
@@ -260,13 +190,9 @@ impl Files {
         let makes_it = matches!(file.wish, FileWish::MakeFolder);
         let mut made = Vec::new();
         for length in 1..place.names.len() + usize::from(makes_it) {
-            let names = place.names.get(..length).unwrap_or_default().to_vec();
-            let above = Place {
-                names,
-                ..place.clone()
-            };
+            let above = first_of(place, length);
             if self.is_missing(&above)? {
-                self.labels.put(&self.known(&above)?, &file.label)?;
+                self.labels.put(&self.known(&above)?, maker)?;
                 made.push(above);
             }
         }
@@ -274,12 +200,12 @@ impl Files {
     }
 
     /// What was made is known by what it is from now on, and what was not has no label.
-    fn settle_way(&self, way: &[Place], wisher: &Label) -> Result<()> {
+    fn settle_way(&self, way: &[Place], maker: &Label) -> Result<()> {
         for above in way {
             let known = self.known(above)?;
             match self.is_missing(above)? {
                 true => self.labels.forget(&known)?,
-                false => self.labels.put(&known, wisher)?,
+                false => self.labels.put(&known, maker)?,
             }
         }
         Ok(())
@@ -291,7 +217,7 @@ impl Files {
     }
 
     /// A place as its label knows it: by its own name in the folder that its path leads to, and by what it is.
-    fn known(&self, place: &Place) -> Result<KnownFile> {
+    pub(super) fn known(&self, place: &Place) -> Result<KnownFile> {
         let path = match place.names.split_last() {
             Some((name, above)) => self.led(place, above)?.join(name),
             None => self.led(place, &[])?,
@@ -345,15 +271,6 @@ fn own_label(places: &Places) -> Label {
     }
 }
 
-/// Whether it is done only where there is nothing yet.
-fn is_made_anew(wish: &FileWish) -> bool {
-    match wish {
-        FileWish::MakeFolder | FileWish::Move { .. } => true,
-        FileWish::Write { mode, .. } => *mode == WriteMode::Create,
-        FileWish::List | FileWish::Stat | FileWish::Read { .. } | FileWish::Remove => false,
-    }
-}
-
 /// Whether a failure says that nothing was touched. A disk that failed may have taken half of the bytes.
 fn is_plain_refusal(error: &Error) -> bool {
     matches!(
@@ -372,7 +289,7 @@ mod tests {
     use super::*;
     use crate::rules::policy::Room;
     use crate::words::id::RunId;
-    use crate::words::label::Sort;
+    use crate::words::label::{Sort, Source};
 
     const MIB: u64 = 1 << 20;
 

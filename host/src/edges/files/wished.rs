@@ -30,6 +30,16 @@ pub(super) fn perform(
     path: &str,
     wish: FileWish,
 ) -> (Result<FileOutcome>, Label) {
+    perform_as((files, place), path, wish, Label::default())
+}
+
+/// As whoever is under this influence.
+pub(super) fn perform_as(
+    (files, place): (&Files, impl Fn(&str) -> Place),
+    path: &str,
+    wish: FileWish,
+    label: Label,
+) -> (Result<FileOutcome>, Label) {
     let places = match &wish {
         FileWish::Move { target } => Places::Two(place(path), place(target)),
         FileWish::List
@@ -42,7 +52,7 @@ pub(super) fn perform(
     let file = File {
         path: path.to_owned(),
         wish,
-        label: Label::default(),
+        label,
     };
     let (result, label) = files.perform_labelled(file, places, &Asker::default());
     (result, label.unwrap_or_default())

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{FileLabels, bytes, joined};
+use super::{FileLabels, bytes, joined, span};
 use crate::edges::book::Book;
 use crate::words::error::{Error, Result};
 use crate::words::label::Label;
@@ -160,18 +160,6 @@ impl Gaps<'_> {
         let changed = self.database.execute(query, params);
         changed.map(drop).map_err(|error| self.book.failed(&error))
     }
-}
-
-/// All paths below a folder lie between these two: `0` is what comes after `/`.
-fn span(folder: &Path) -> (Vec<u8>, Vec<u8>) {
-    let mut from = bytes(folder);
-    while from.last() == Some(&b'/') {
-        from.pop();
-    }
-    let mut to = from.clone();
-    from.push(b'/');
-    to.push(b'0');
-    (from, to)
 }
 
 #[cfg(test)]
