@@ -306,10 +306,9 @@ fn what_cannot_be_undone_says_the_flag_that_lets_it_pass_in_one_run() {
     // Where nobody is there to be asked, the denial says it as well.
     std::fs::write(station.workspace().join("mail/m2.json"), LETTER).unwrap();
     let unattended = [&run[..], &["--unattended", "deny"]].concat();
-    station
-        .run(&unattended)
-        .ends(0)
-        .says(&["# no line lets pass what cannot be undone; a run does that begins with: --vouch m2"]);
+    station.run(&unattended).ends(0).says(&[
+        "# no line lets pass what cannot be undone; a run does that begins with: --vouch m2",
+    ]);
     // Where it is offered, it is named.
     let station = clerk(&[READ, SEND, DONE], flow);
     station.run(&run).ends(75).says(&["lazaret ask always "]);
