@@ -461,9 +461,8 @@ mod tests {
             text: text.to_owned(),
             label: Label::of(Source::user()),
         };
-        notes
-            .perform_now(&keep(key, wish), &Asker::default())
-            .map(|_| ())
+        let done = notes.perform_now(&keep(key, wish), &Asker::default());
+        done?.notes.map(|_| ())
     }
 
     fn label(notes: &Notes, key: &str) -> Label {

@@ -87,7 +87,7 @@ fn what_can_be_no_secret_is_refused_with_its_reason() {
     let station = Station::new();
     for (value, reason) in [
         ("admin", "it has 5 characters and needs 8"),
-        ("Password123", "it is a common word"),
+        ("Password123", "it is made of common words"),
         ("passwordpassword", "it is a common word, repeated"),
         ("12345678", "it is a common number"),
         (" ghp_a1b2c3d4 ", "it begins or ends with a blank"),
@@ -289,7 +289,11 @@ fn a_variable_that_can_be_no_secret_is_said_with_what_unsets_it() {
         .never("secret remove");
     with(&["secret", "list"])
         .ends(0)
-        .prints(&["my_key", "cannot be read", "it could be guessed"])
+        .prints(&[
+            "my_key",
+            "cannot be read",
+            "which whoever guesses tries first",
+        ])
         .never("20261123");
 }
 

@@ -356,7 +356,7 @@ async fn one_run_asks_for_less_than_its_agent_may_and_a_resumed_one_remembers() 
         .resume_agent(&run)
         .await
         .expect_err("its own cap still holds");
-    assert!(error.message().contains("of 0.008"), "{error:?}");
+    assert!(error.message().contains("of 0.016"), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -185,9 +185,9 @@ fn is_file(value: &str) -> bool {
 
 /// As `files.read` or `Hello, world!`: words with one sign between them, together as short as one word that is refused.
 fn is_of_words(value: &str) -> bool {
-    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+    let is_word = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
     let words = value.trim_end_matches(['.', '!', '?']).replace(", ", " ");
-    value.len() < 2 * SECRET_CHARS_MIN && words.split(['.', '_', '/', '-', ':', ' ']).all(is_word)
+    value.len() < 2 * SECRET_CHARS_MIN && words.split(['.', '/', ':', ' ']).all(is_word)
 }
 
 /// As `Mozilla/5.0`.
@@ -210,8 +210,9 @@ fn is_date(value: &str) -> bool {
             .iter()
             .any(|month| month.starts_with(part) && part.len() >= 3),
     };
-    if value.split([' ', ',', '.', '-', '/']).all(is_part) {
-        return value.chars().any(|c| c.is_ascii_alphabetic());
+    let in_words = value.chars().any(|c| c.is_ascii_alphabetic());
+    if in_words && value.split([' ', ',', '.', '-', '/']).all(is_part) {
+        return true;
     }
     let shape = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let shape: String = value.chars().map(shape).collect();
