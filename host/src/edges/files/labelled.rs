@@ -378,6 +378,37 @@ mod tests {
         });
     }
 
+    /// A disk may fail in the middle, and leave something of each.
+    #[test]
+    fn a_file_that_is_about_to_be_written_has_the_labels_of_all_who_may_have_a_hand_in_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        let user = Label::of(Source::user());
+        write(&files, "theirs", WriteMode::Create, "EVIL");
+        write(&files, "gone", WriteMode::Create, "clean");
+        perform(&files, FileWish::Remove, "gone", web()).0.unwrap();
+        for path in ["theirs", "gone"] {
+            let file = File {
+                path: path.to_owned(),
+                wish: FileWish::Write {
+                    bytes: Vec::new(),
+                    mode: WriteMode::Replace,
+                },
+                label: user.clone(),
+            };
+            let places = Places::One(place(path));
+            let met = files.met(&file, &places).unwrap();
+            files.label_first(&file, &places, &met).unwrap();
+            let known = files.known(&place(path)).unwrap();
+            assert_eq!(
+                files.labels.of(&known).unwrap(),
+                user.join(&web()),
+                "{path}"
+            );
+        }
+    }
+
     #[test]
     fn of_two_who_add_to_a_file_at_once_neither_is_forgotten() {
         let temp = tempfile::tempdir().unwrap();

@@ -471,3 +471,71 @@ fn scripted(records: &[Record]) -> BTreeMap<Place, Scripted> {
     }
     scripted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::event::Spent;
+
+    fn judged(seq: Seq, parent: Seq) -> Record {
+        let event = Event::Judged(Judged {
+            effect: EffectKind::File,
+            subject: "docs".to_owned(),
+            component: None,
+            origin: "files.read".to_owned(),
+            place: Place::default(),
+            content: Content::Empty,
+            label: Label::default(),
+            weighed: Vec::new(),
+            given: BTreeMap::new(),
+            verdict: Verdict::Allow {
+                rule: String::new(),
+            },
+        });
+        record(seq, parent, event)
+    }
+
+    fn finished(of: Seq, label: &Label) -> Record {
+        let event = Event::Finished(Finished {
+            of,
+            end: End::Done {
+                content: Content::Empty,
+            },
+            label: label.clone(),
+            told: None,
+            remade: None,
+            touched: BTreeMap::new(),
+            spent: Spent::default(),
+        });
+        record(of + 1, of, event)
+    }
+
+    fn record(seq: Seq, parent: Seq, event: Event) -> Record {
+        Record {
+            run: RunId::known("r"),
+            seq,
+            at: 7,
+            parent,
+            event,
+        }
+    }
+
+    #[test]
+    fn a_call_has_read_whatever_came_of_its_own_wishes() {
+        let file = |name| Label::of(Source::new(Sort::File, name));
+        let (one, two) = (file("one"), file("two"));
+        let all = [
+            judged(10, 1),
+            finished(10, &one),
+            judged(12, 1),
+            finished(12, &two),
+            judged(14, 2),
+            finished(14, &two),
+            // Of no call that comes again.
+            judged(16, 3),
+            finished(16, &one),
+        ];
+        let expected = BTreeMap::from([(0, one.join(&two)), (1, two)]);
+        assert_eq!(read(&all, &[1, 2]), expected);
+    }
+}

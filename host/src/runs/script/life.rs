@@ -236,7 +236,7 @@ impl<'a> Life<'a> {
                     level,
                     message: message.clone(),
                     fields: Map::new(),
-                    label: self.label.join(&self.trail.label),
+                    label: self.label.clone(),
                 };
                 let run = &self.script.caller.run;
                 station.gate.journal().glimpse(run, glimpse);
