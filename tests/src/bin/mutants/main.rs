@@ -4,53 +4,31 @@
 //! (`--list` shows which, `--from N` goes on at a number where a run was stopped). `--flips` runs those of `flips.rs`
 //! instead, which nobody has written down; `--units` asks the unit tests alone, since there are many. Each entry of
 //! `tests/mutants/*.toml` replaces one place of `host/src`, and `drops.rs` finds the joins of labels that have none; a copy of the tree is built once with all of them in it,
-//! asleep, and each is then woken for one run of the tests. One that no test sees is a rule that nobody watches.
+//! asleep. Each test then runs by itself and says which of them it comes by (`reach.rs`), and each mutant is woken for the tests that do.
+//! One that no test sees is a rule that nobody watches.
 //! Nothing that is run by tests which send anything switches off where requests may be sent.
 
 mod drops;
 mod flips;
 mod plant;
+mod reach;
 mod suite;
 mod tree;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use plant::{Mutant, Planted};
-use suite::{Seen, Suite};
+use reach::Reach;
+use suite::{Seen, Suite, Test};
 
-/// What of `it` is asked about a mutant that no unit test sees, where its entry does not say.
-const FILTERS: [&str; 9] = [
-    "attacks",
-    "flows",
-    "handles",
-    "labels",
-    "apart",
-    "brought",
-    "guards",
-    "questions",
-    "secrets",
-];
-
-/// Beside those, about a join of labels: whatever values go through.
-const OF_LABELS: [&str; 11] = [
-    "again",
-    "inside",
-    "journeys",
-    "mcp",
-    "observations",
-    "records",
-    "repeats",
-    "sessions",
-    "turns",
-    "unread",
-    "wards",
-];
-/// Unit tests that take long, and that no rule here is about.
-const UNRELATED: [&str; 4] = ["--skip", "rules::codec", "--skip", "rules::signature"];
-/// One that runs all attacks again and again, for what they leave behind.
-const AGAIN: [&str; 2] = ["--skip", "attacks::what_attacks_take_is_given_back"];
+/// So many of the tests that come by a mutant are asked before all others: those that come by the least.
+const FIRST: usize = 24;
+/// Times what the tests take by themselves with all mutants asleep, and this beside: what takes longer does not end.
+const PATIENCE: u32 = 3;
+const START: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     match Wish::read(std::env::args().skip(1)).and_then(|wish| run(&wish)) {
@@ -166,94 +144,66 @@ fn run(wish: &Wish) -> Result<Score, String> {
     let tree = root.join("target/mutants");
     tree::mirror(&root, &tree, &planted.files)
         .map_err(|why| format!("the tree cannot be copied: {why}"))?;
-    let mut watch = Watch::build(&root, &tree, wish.units)?;
+    let watch = Watch::build(&root, &tree, wish.units)?;
     for mutant in &chosen {
         let seen = watch.sees(mutant)?;
-        println!("{:8}  {mutant}  ({})", seen.word(), seen.by());
+        println!("{:8}  {mutant}  ({seen})", seen.word());
         score.count(mutant, &seen);
     }
     score.print();
     Ok(score)
 }
 
-/// All that watches.
-struct Watch {
-    /// The host's unit tests, which take seconds.
-    units: Suite,
-    /// The whole host at work, if that is asked.
-    whole: Option<Suite>,
-    /// Parts of `whole`, and the test in them that fails with all mutants asleep.
-    asleep: BTreeMap<Vec<String>, Option<String>>,
+/// All that watches: the host's unit tests, which take seconds, and the whole host at work, if that is asked.
+struct Watch(Vec<Watched>);
+
+/// A program of tests, and what each comes by.
+struct Watched {
+    suite: Suite,
+    reach: Reach,
 }
 
 impl Watch {
     fn build(root: &Path, tree: &Path, units_only: bool) -> Result<Self, String> {
-        let units = Suite::build(root, tree, ("host", &["--lib"]))?;
-        let whole = match units_only {
-            true => None,
-            false => Some(Suite::build(root, tree, ("tests", &["--test", "it"]))?),
-        };
-        if let Some(by) = fails_asleep(&units, &unrelated())? {
-            return Err(format!("with all mutants asleep, there fails: {by}"));
+        let mut suites = vec![("units", Suite::build(root, tree, ("host", &["--lib"]))?)];
+        if !units_only {
+            let whole = Suite::build(root, tree, ("tests", &["--test", "it"]))?;
+            suites.push(("it", whole));
         }
-        Ok(Self {
-            units,
-            whole,
-            asleep: BTreeMap::new(),
-        })
-    }
-
-    /// Wakes one: for the tests that its entry names, and else for the unit tests, which take seconds, and the whole host
-    /// where they see nothing.
-    fn sees(&mut self, mutant: &Mutant) -> Result<Seen, String> {
-        if self.whole.is_some() && !mutant.tests.is_empty() {
-            let seen = self.sees_at_work(mutant)?;
-            if seen.is_killed() {
-                return Ok(seen);
+        let watched = suites.into_iter().map(|(name, suite)| {
+            let reach = Reach::of(&suite, &tree.join(format!("reach-{name}.json")))?;
+            for test in reach.failing() {
+                println!("left out, since it fails with all mutants asleep: {test}");
             }
-            let by_unit = self.units.run(mutant.number, &unrelated())?;
-            return Ok(if by_unit.is_killed() { by_unit } else { seen });
-        }
-        let seen = self.units.run(mutant.number, &unrelated())?;
-        match self.whole.is_some() && !seen.is_killed() {
-            true => self.sees_at_work(mutant),
-            false => Ok(seen),
-        }
+            Ok(Watched { suite, reach })
+        });
+        watched.collect::<Result<_, String>>().map(Self)
     }
 
-    /// Wakes one for the whole host.
-    fn sees_at_work(&mut self, mutant: &Mutant) -> Result<Seen, String> {
-        let Some(whole) = &self.whole else {
-            return Ok(Seen::Survived);
-        };
-        let mut filters = mutant.tests.clone();
-        if filters.is_empty() {
-            filters = FILTERS.map(str::to_owned).to_vec();
+    /// Wakes one, until a test sees it.
+    fn sees(&self, mutant: &Mutant) -> Result<Seen, String> {
+        let mut asked = 0;
+        for watched in &self.0 {
+            for tests in watched.rounds(mutant) {
+                let most = START + watched.reach.took(&tests) * PATIENCE;
+                let seen = watched.suite.run(mutant.number, &tests, most)?;
+                if seen.is_killed() {
+                    return Ok(seen);
+                }
+                asked += tests.len();
+            }
         }
-        if mutant.is_drop() {
-            filters.extend(OF_LABELS.map(str::to_owned));
-        }
-        filters.extend(AGAIN.map(str::to_owned));
-        if !self.asleep.contains_key(&filters) {
-            let fails = fails_asleep(whole, &filters)?;
-            self.asleep.insert(filters.clone(), fails);
-        }
-        if let Some(Some(by)) = self.asleep.get(&filters) {
-            return Ok(Seen::Unclear(by.clone()));
-        }
-        whole.run(mutant.number, &filters)
+        Ok(Seen::Survived(asked))
     }
 }
 
-fn unrelated() -> Vec<String> {
-    UNRELATED.map(str::to_owned).to_vec()
-}
-
-/// The test that fails with all mutants asleep, and does so again: it sees nothing.
-fn fails_asleep(suite: &Suite, which: &[String]) -> Result<Option<String>, String> {
-    if !suite.run(plant::ASLEEP, which)?.is_killed() {
-        return Ok(None);
+impl Watched {
+    /// All tests that come by a mutant: what its entry names, then those that come by little else, then the others.
+    fn rounds(&self, mutant: &Mutant) -> [Vec<&Test>; 3] {
+        let named = |test: &&Test| mutant.tests.iter().any(|filter| test.is(filter));
+        let watchers = self.reach.watchers(mutant.number);
+        let (named, mut first): (Vec<_>, Vec<_>) = watchers.into_iter().partition(named);
+        let others = first.split_off(FIRST.min(first.len()));
+        [named, first, others]
     }
-    let again = suite.run(plant::ASLEEP, which)?;
-    Ok(again.is_killed().then(|| again.by().to_owned()))
 }

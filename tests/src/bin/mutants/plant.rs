@@ -14,6 +14,8 @@ const FLIPS: &str = "flips";
 const DROPS: &str = "drops";
 /// What wakes a mutant: its number.
 pub const AWAKE: &str = "LAZARET_MUTANT";
+/// Where a process writes down which it comes by: a file.
+pub const REACHED: &str = "LAZARET_MUTANTS_REACHED";
 /// The number of none.
 pub const ASLEEP: usize = 0;
 /// Stands for "this mutant is awake" in the text that is put in.
@@ -43,7 +45,7 @@ struct Entry {
     /// What stands there exactly once.
     from: String,
     to: String,
-    /// What of `it` may see it; the usual parts where it does not say.
+    /// What of `it` is asked first.
     #[serde(default)]
     tests: Vec<String>,
 }
@@ -56,7 +58,7 @@ pub struct Mutant {
     pub file: String,
     /// The list it stands in.
     list: String,
-    /// What of `it` may see it; nothing for the usual parts.
+    /// What of `it` is asked first.
     pub tests: Vec<String>,
 }
 
@@ -246,7 +248,25 @@ fn switch() -> String {
 pub(crate) fn mutant(number: usize) -> bool {{
     static AWAKE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     let read = || std::env::var("{AWAKE}").ok()?.parse().ok();
+    reached(number);
     *AWAKE.get_or_init(|| read().unwrap_or({ASLEEP})) == number
+}}
+
+/// Writes down, once for each process, that this mutant has been met.
+fn reached(number: usize) {{
+    use std::io::Write as _;
+    type Log = std::sync::Mutex<(std::fs::File, std::collections::BTreeSet<usize>)>;
+    static LOG: std::sync::OnceLock<Option<Log>> = std::sync::OnceLock::new();
+    let open = || {{
+        let file = std::env::var_os("{REACHED}")?;
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(file).ok()?;
+        Some(std::sync::Mutex::new((file, Default::default())))
+    }};
+    let Some(log) = LOG.get_or_init(open) else {{ return }};
+    let mut log = log.lock().unwrap_or_else(|log| log.into_inner());
+    if log.1.insert(number) {{
+        let _ = log.0.write_all(format!("{{number}}\n").as_bytes());
+    }}
 }}
 
 /// What is joined, or nothing of it where this mutant is awake.
