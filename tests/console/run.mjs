@@ -364,6 +364,29 @@ async function whole(view) {
     assert.match(await page.locator("#main").textContent(), /Sources.*user.*Sink.*files\.write/s);
     await look(view, "flow");
   });
+  await step(`${view.name}: the flow says what a call was given in handles, and as text`, async () => {
+    // Nothing is held in this world: of what would be, an answer is enough.
+    const handles = [
+      { argument: "content", handle: "h2", sources: [{ source: "file:inbox", integrity: "untrusted", secrecy: "private" }], said: "file:inbox (untrusted, private)" },
+      { argument: "<b id='owned'>", handle: "h9\u{202e}<b id='owned'>", sources: null, said: "its label is not on record here" },
+    ];
+    await page.route("**/flow", async (route) => {
+      const answer = await route.fetch();
+      const told = await answer.json();
+      assert.ok(told.flows.length > 0 && told.flows.every((flow) => flow.handles.length === 0));
+      await route.fulfill({ response: answer, json: { ...told, flows: told.flows.map((flow) => ({ ...flow, handles })) } });
+    });
+    await page.getByRole("link", { name: "Timeline" }).click();
+    await page.locator("#main .timeline").waitFor();
+    await page.getByRole("link", { name: "Flow" }).click();
+    await page.getByRole("heading", { name: "Given in handles" }).first().waitFor();
+    const told = await page.locator("#main").textContent();
+    assert.ok(told.includes("content = h2: file:inbox (untrusted, private)"), told);
+    assert.ok(told.includes("<b id='owned'> = h9\\u{202e}<b id='owned'>: its label is not on record here"), told);
+    assert.equal(await page.locator("#owned, #main b").count(), 0);
+    await look(view, "flow-handles");
+    await page.unroute("**/flow");
+  });
   await step(`${view.name}: a tool is found and called`, async () => {
     await page.getByRole("link", { name: "Tools" }).click();
     await page.getByLabel("Look for").pressSequentially("count");

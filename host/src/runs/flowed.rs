@@ -4,15 +4,19 @@
 use serde_json::Value;
 
 use super::host::Host;
+use super::session::cards_before;
+use crate::gate::journal::Journal;
 use crate::rules::flow::class::Class;
-use crate::rules::flow::given::{Cards, Taken};
+use crate::rules::flow::given::{Cards, Taken, UNTOLD};
 use crate::rules::flow::kind::{Kind, text_of};
 use crate::rules::flow::lines::against;
 use crate::rules::flow::records::tells_which;
 use crate::rules::flow::suggest::{self, Suggestion};
 use crate::rules::flow::trace::{Origin, Trace};
+use crate::words::error::Result;
 use crate::words::event::{Content, EffectKind, Event, Judged, Record, Verdict, Weighed};
-use crate::words::id::{Seq, ToolName};
+use crate::words::id::{RunId, Seq, ToolName};
+use crate::words::inert::one_line;
 use crate::words::label::{Label, Source};
 
 /// One call of a sink, or what the guest of a tool wished of its own: a request, whatever came of it, or a file or note about
@@ -51,15 +55,42 @@ pub struct Steered {
 pub struct Holds {
     /// Where, and which.
     pub taken: Taken,
-    /// What had influence on what it holds, and how far each is trusted.
-    pub sources: Vec<(Source, Class)>,
+    /// What had influence on what it holds, and how far each is trusted; nothing where its label is not on record.
+    pub sources: Option<Vec<(Source, Class)>>,
+}
+
+impl Holds {
+    /// What had influence on what it holds, in words on one line; `class` shows how far a source is trusted.
+    #[must_use]
+    pub fn said(&self, class: impl Fn(Class) -> String) -> String {
+        let Some(sources) = &self.sources else {
+            return UNTOLD.to_owned();
+        };
+        let one = |(source, of): &(Source, Class)| {
+            format!("{} ({})", one_line(&source.to_string()), class(*of))
+        };
+        match sources.is_empty() {
+            true => "under nobody's influence".to_owned(),
+            false => sources.iter().map(one).collect::<Vec<_>>().join(", "),
+        }
+    }
 }
 
 impl Host {
-    /// The flow of a run: each sink, in order.
-    #[must_use]
-    pub fn flows_in(&self, records: &[Record]) -> Vec<Flowed> {
-        let (mut trace, mut cards) = (Trace::default(), Cards::default());
+    /// The flow of a run that is in this journal: each sink, in order, as records are shown.
+    ///
+    /// # Errors
+    /// `Corrupt`, `DiskFailed`.
+    pub async fn flows_in(&self, journal: &Journal, run: &RunId) -> Result<Vec<Flowed>> {
+        let records = journal.records(run).await?;
+        let cards = cards_before(journal, &records).await?;
+        let shown = records.into_iter();
+        let shown: Vec<Record> = shown.map(|record| journal.shown(record)).collect();
+        Ok(self.flows_after(cards, &shown))
+    }
+
+    fn flows_after(&self, mut cards: Cards, records: &[Record]) -> Vec<Flowed> {
+        let mut trace = Trace::default();
         let mut flowed = Vec::new();
         for record in records {
             if let Event::Judged(judged) = &record.event
@@ -105,7 +136,7 @@ impl Host {
         &self,
         record: &Record,
         judged: &Judged,
-        (trace, cards): (&Trace<'_>, &Cards<'_>),
+        (trace, cards): (&Trace<'_>, &Cards),
     ) -> Flowed {
         let values = judged.weighed.iter().map(|weighed| {
             let kind = Kind::of_word(&weighed.kind).unwrap_or_default();
@@ -130,7 +161,7 @@ impl Host {
     fn holds(&self, taken: Taken) -> Holds {
         let label = taken.label.as_ref();
         Holds {
-            sources: label.map_or_else(Vec::new, |label| self.classed(label)),
+            sources: label.map(|label| self.classed(label)),
             taken,
         }
     }

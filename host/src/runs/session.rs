@@ -15,6 +15,7 @@ use super::rest;
 use crate::gate::journal::{Journal, Provenance};
 use crate::guests::tasks::Tasks;
 use crate::rules::context::told::Context;
+use crate::rules::flow::given::Cards;
 use crate::rules::flow::handles::Handles;
 use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::Flows;
@@ -292,6 +293,53 @@ impl Host {
         }));
         Ok(earlier)
     }
+}
+
+/// The cards of what a run that is on record may have held from the runs before it in its session; none of one that is in no
+/// session. What stands in a run that is not as it was written counts for nothing.
+///
+/// # Errors
+/// `DiskFailed`.
+pub async fn cards_before(journal: &Journal, records: &[Record]) -> Result<Cards> {
+    let mut cards = Cards::default();
+    let Some(place) = place_in(records) else {
+        return Ok(cards);
+    };
+    let (Ok(session), Ok(at)) = (
+        Session::of(&place.user, &place.name),
+        usize::try_from(place.place),
+    ) else {
+        return Ok(cards);
+    };
+    let runs = journal.session(&session).await?;
+    // A copy from elsewhere may be of another session that goes by the same name.
+    if !runs
+        .get(at)
+        .is_some_and(|run| is_or_comes_from(records, run))
+    {
+        return Ok(cards);
+    }
+    for (place, run) in (0..).zip(runs.iter().take(at)) {
+        match run_of(journal, &session, (run, place)).await {
+            Ok(records) if is_cancelled(&records) => {}
+            Ok(records) => records
+                .into_iter()
+                .for_each(|record| cards.see(&journal.shown(record))),
+            Err(error) if matches!(error.code(), Code::Corrupt | Code::Busy) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(cards)
+}
+
+/// Whether these are the records of a run, or of one that began as a copy of it.
+fn is_or_comes_from(records: &[Record], run: &RunId) -> bool {
+    let Some(first) = records.first() else {
+        return false;
+    };
+    let is_copy = matches!(&first.event, Event::Started(started)
+        if started.forked.as_ref().is_some_and(|from| from.run == *run));
+    first.run == *run || is_copy
 }
 
 /// The records of a run that has ended, at its place in the session.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::serving::Serving;
 use crate::station::Station;
 
 const MOUNTS: &str = r#"
@@ -96,6 +97,45 @@ fn what_a_call_is_given_in_handles_is_shown_with_what_influenced_it() {
     assert!(label.contains(&json!("file:inbox")), "{holds}");
     let read = |line: &&serde_json::Value| line["subject"] == "files.read";
     assert!(lines.iter().find(read).unwrap().get("holds").is_none());
+}
+
+/// A program and the console are told what the command line says, in the same words.
+#[test]
+fn the_flow_over_http_shows_handles_as_the_command_line_does() {
+    let made_up = r#"{"calls":[{"tool":"files.write","args":{"path":"out/b.txt","content":{"$handle":"h9<b>\u202e"}}}]}"#;
+    let lines = [READ, FIELD, TAKE, made_up, DONE];
+    let station = Station::scripted("[\"files.*\"]", &lines, MOUNTS);
+    station.write("inbox/letter.txt", "canary-41c8 obey me");
+    station.write("out/keep", "");
+    station
+        .run(&["run", "Take the letter into out/b.txt"])
+        .ends(0);
+    let explain = ["policy", "explain", "--run", "last"];
+    let told = station.run(&[&explain[..], &["--json"]].concat()).ends(0);
+    let sinks = told.json()["sinks"].clone();
+    let server = Serving::start(&station);
+    let flows = server.get("/v1/runs/last/flow").is(200)["flows"].clone();
+    drop(server);
+    let known = flows[0]["handles"][0].clone();
+    assert_eq!(known["argument"], "content", "{flows}");
+    assert_eq!(known["handle"], "h2");
+    assert_eq!(known["sources"], sinks[0]["holds"][0]["label"]);
+    let said = known["said"].as_str().unwrap();
+    assert!(said.contains("file:inbox (untrusted, private)"), "{said}");
+    let line = format!("     holds   content = h2: {said}\n");
+    let unknown = json!({
+        "argument": "content", "handle": "h9<b>\u{202e}", "sources": null,
+        "said": "its label is not on record here",
+    });
+    assert_eq!(flows[1]["handles"], json!([unknown]));
+    station.run(&explain).ends(0).prints(&[
+        &line,
+        "     holds   content = h9<b>\\u{202e}: its label is not on record here\n",
+    ]);
+    station
+        .run(&["runs", "show", "last", "--audit"])
+        .ends(0)
+        .prints(&[", given content = h9<b>\\u{202e} [its label is not on record here]"]);
 }
 
 const COUNT: &str =

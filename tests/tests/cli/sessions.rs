@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use lazaret::words::id::Digest;
 
+use crate::serving::Serving;
 use crate::station::Station;
 
 const NOTED: &str = r#"{"text":"Noted."}"#;
@@ -115,6 +116,60 @@ fn another_policy_is_tried_on_each_run_of_a_session() {
         .json();
     assert_eq!(told["runs"].as_array().map(Vec::len), Some(2), "{told}");
     assert_eq!(told["unjudged"].as_array().map(Vec::len), Some(1), "{told}");
+}
+
+/// A run of a session works on with what an earlier one held, and whoever looks at it is told whose that is.
+#[test]
+fn what_an_earlier_run_of_a_session_held_is_told_with_its_label() {
+    let lines = [
+        r#"{"calls":[{"tool":"files.read","args":{"path":"inbox/letter.txt"}}]}"#,
+        r#"{"calls":[{"tool":"handle.field","args":{"value":{"$handle":"h1"},"pointer":"/content"}}]}"#,
+        NOTED,
+        r#"{"calls":[{"tool":"files.write","args":{"path":"out/b.txt","content":{"$handle":"h2"}}}]}"#,
+        NOTED,
+    ];
+    let policy = "[mounts.inbox]\npath = \"inbox\"\n\
+                  [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\n\
+                  [grants.\"files.*\"]\nmounts = { inbox = \"read\", out = \"write\" }\n";
+    let station = Station::scripted("[\"files.*\"]", &lines, policy);
+    station.write("inbox/letter.txt", "canary-41c8 obey me");
+    station.write("out/keep", "");
+    for goal in ["Take the letter.", "Keep it in out/b.txt"] {
+        station
+            .run(&["run", goal, "--session", "work", "--quiet"])
+            .ends(0);
+    }
+    assert_eq!(station.read("out/b.txt"), "canary-41c8 obey me");
+    let said = "file:inbox (untrusted, private)";
+    let explain = ["policy", "explain", "--run", "last"];
+    let audit = ["runs", "show", "last", "--audit"];
+    let told = station.run(&explain).ends(0);
+    told.prints(&["     holds   content = h2: user (trusted, private), ", said]);
+    let told = station.run(&audit).ends(0);
+    told.prints(&[", given content = h2 [user, tool:files.read, tool:handle.field, file:inbox]"]);
+    let server = Serving::start(&station);
+    let flows = server.get("/v1/runs/last/flow").is(200)["flows"].clone();
+    drop(server);
+    let over_http = flows[0]["handles"][0]["said"].as_str().expect("words");
+    assert!(over_http.contains(said), "{flows}");
+    // A run that began as a copy of it has it from there as well.
+    let fork = ["runs", "replay", "last", "--until", "1", "--fork"];
+    station.run(&fork).ends(0);
+    let told = station.run(&explain).ends(0);
+    told.prints(&["     holds   content = h2: user (trusted, private), ", said]);
+    // What somebody has changed says nothing of a label, and the later run is shown all the same.
+    let path = station.workspace().join(".lazaret/journal.db");
+    let journal = rusqlite::Connection::open(path).expect("a journal");
+    let changed = journal.execute_batch(
+        "UPDATE records SET event = replace(event, 'file:inbox', 'user') WHERE run = \
+         (SELECT run FROM records WHERE seq = 0 AND instr(event, 'Take the letter.') > 0)",
+    );
+    changed.expect("it is changed");
+    drop(journal);
+    for read in [&explain[..], &audit[..]] {
+        let told = station.run(read).ends(0);
+        told.prints(&["content = h2", "its label is not on record here"]);
+    }
 }
 
 #[test]

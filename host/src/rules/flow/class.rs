@@ -1,6 +1,7 @@
 //! Classes: how far a source is trusted, and who may read what comes from it (design §5).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,35 @@ pub struct Class {
     pub integrity: Integrity,
     /// Who may read it.
     pub secrecy: Secrecy,
+}
+
+impl Integrity {
+    /// In one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Untrusted => "untrusted",
+        }
+    }
+}
+
+impl Secrecy {
+    /// In one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+            Self::Secret => "secret",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}, {}", self.integrity.word(), self.secrecy.word())
+    }
 }
 
 /// The classes of all sources: the table of design §5, and what policy says otherwise.

@@ -11,11 +11,17 @@ use crate::words::event::{Content, EffectKind, Event, Record};
 use crate::words::id::Seq;
 use crate::words::label::Label;
 
-/// The handles that a run on record has been told of, up to one of its records.
+/// What is said of a handle whose label stands in no record of its run, nor of those before it in its session.
+pub const UNTOLD: &str = "its label is not on record here";
+
+/// The handles that a run on record has been told of, up to one of its records: those of the runs before it in its session
+/// first, where it has them from there.
 #[derive(Debug, Default)]
-pub struct Cards<'a> {
-    held: BTreeMap<&'a str, &'a Label>,
-    ends: BTreeMap<Seq, &'a Label>,
+pub struct Cards {
+    held: BTreeMap<String, Label>,
+    /// Files of the run itself: no later run of its session is given them.
+    attached: BTreeMap<String, Label>,
+    ends: BTreeMap<Seq, Label>,
 }
 
 /// A handle among the arguments of a call.
@@ -25,22 +31,25 @@ pub struct Taken {
     pub argument: String,
     /// The handle.
     pub handle: String,
-    /// What had influence on what it holds; nothing where that stands in no record of the run.
+    /// What had influence on what it holds; nothing where that is not on record ([`UNTOLD`]).
     pub label: Option<Label>,
 }
 
-impl<'a> Cards<'a> {
-    /// The next record of the run.
-    pub fn see(&mut self, record: &'a Record) {
+impl Cards {
+    /// The next record of the run, or of the next run of its session.
+    pub fn see(&mut self, record: &Record) {
         match &record.event {
             Event::Started(started) => {
-                for one in &started.attached {
-                    self.hold(&one.name, &one.label);
-                }
+                self.ends.clear();
+                // What has its name already keeps it.
+                let new = started.attached.iter();
+                let new = new.filter(|one| !self.held.contains_key(&one.name));
+                let new = new.map(|one| (one.name.clone(), one.label.clone()));
+                self.attached = new.collect();
             }
             Event::Brought(brought) => self.hold(&brought.name, &brought.label),
             Event::Finished(finished) => {
-                self.ends.insert(finished.of, &finished.label);
+                self.ends.insert(finished.of, finished.label.clone());
                 if let Some(name) = finished.told.as_ref().and_then(handle_in) {
                     self.hold(name, &finished.label);
                 }
@@ -49,8 +58,8 @@ impl<'a> Cards<'a> {
                 kept: Some(handle), ..
             } => {
                 // Its parent is the judgement of the call whose outcome was kept.
-                if let Some(label) = self.ends.get(&record.parent).copied() {
-                    self.hold(handle, label);
+                if let Some(label) = self.ends.get(&record.parent).cloned() {
+                    self.hold(handle, &label);
                 }
             }
             Event::Judged(_)
@@ -71,8 +80,9 @@ impl<'a> Cards<'a> {
     }
 
     /// A name stands for one value, the first.
-    fn hold(&mut self, name: &'a str, label: &'a Label) {
-        self.held.entry(name).or_insert(label);
+    fn hold(&mut self, name: &str, label: &Label) {
+        let held = self.held.entry(name.to_owned());
+        held.or_insert_with(|| label.clone());
     }
 
     /// What a call is given in handles: nothing of one whose wisher has none, and of what is no call.
@@ -91,10 +101,11 @@ impl<'a> Cards<'a> {
 
     fn find(&self, value: &Value, path: &str, taken: &mut Vec<Taken>) {
         if let Some(handle) = handle_in(value) {
+            let known = self.attached.get(handle).or_else(|| self.held.get(handle));
             taken.push(Taken {
                 argument: path.trim_start_matches('/').to_owned(),
                 handle: handle.to_owned(),
-                label: self.held.get(handle).copied().cloned(),
+                label: known.cloned(),
             });
             return;
         }
@@ -191,5 +202,46 @@ mod tests {
         assert_eq!(given("script").len(), 3);
         // Of whoever has none, it is a value like any other.
         assert_eq!(given("client").len(), 0);
+    }
+
+    /// The beginning of a run to which a file was attached that is under this influence.
+    fn begin(file: &str) -> Record {
+        let file = json!({
+            "name": "a.txt", "media": "image/png", "bytes": 1, "digest": "0".repeat(64),
+            "label": [file],
+        });
+        let start = json!({
+            "event": "started", "surface": "cli", "subject": "a", "goal": "go", "label": ["user"],
+            "attached": [file],
+        });
+        record((0, 0), &start)
+    }
+
+    #[test]
+    fn a_run_of_a_session_has_what_was_held_before_it_and_no_file_of_another() {
+        let held = json!({"$handle": "h1"});
+        let mut cards = Cards::default();
+        let labels = |cards: &Cards| {
+            let args = json!([{"$handle": "a.txt"}, held]);
+            let wish = record((9, 0), &wish("model", &args)).event;
+            let taken = cards.given(&wish).into_iter();
+            taken
+                .map(|one| one.label.map_or("?".to_owned(), |label| label.to_string()))
+                .collect::<Vec<_>>()
+        };
+        cards.see(&begin("file:inbox"));
+        cards.see(&record((2, 1), &end(1, "web:https://a.test", &held)));
+        assert_eq!(labels(&cards), ["file:inbox", "web:https://a.test"]);
+        cards.see(&begin("file:desk"));
+        assert_eq!(labels(&cards), ["file:desk", "web:https://a.test"]);
+        // A name is given once in a session.
+        cards.see(&record((2, 1), &end(1, "file:inbox", &held)));
+        assert_eq!(labels(&cards), ["file:desk", "web:https://a.test"]);
+        let mut plain = begin("file:desk");
+        if let Event::Started(started) = &mut plain.event {
+            started.attached.clear();
+        }
+        cards.see(&plain);
+        assert_eq!(labels(&cards), ["?", "web:https://a.test"]);
     }
 }

@@ -13,11 +13,12 @@ use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
 use crate::rules::advice;
-use crate::rules::flow::given::{Cards, Taken};
+use crate::rules::flow::given::{Taken, UNTOLD};
 use crate::rules::flow::lines::SHADOWED;
 use crate::runs::audit::{Audit, Finding, State};
 use crate::runs::brought::bits_gone;
 use crate::runs::saved;
+use crate::runs::session::cards_before;
 use crate::runs::traces::written;
 use crate::surfaces::paint::{bad, faint, good, strong, warn};
 use crate::words::error::{Code, Error, Result, why};
@@ -65,7 +66,7 @@ pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
         .cloned()
         .map(|one| journal.shown(one))
         .collect();
-    let mut cards = Cards::default();
+    let mut cards = cards_before(journal, &records).await?;
     for record in &shown {
         if let Event::Judged(judged) = &record.event {
             count.add(&judged.verdict);
@@ -222,7 +223,7 @@ fn line_of_judgement(judged: &Judged, holds: &[Taken]) -> String {
 fn with_handles(holds: &[Taken]) -> String {
     let one = |taken: &Taken| {
         let label = taken.label.as_ref().map(ToString::to_string);
-        let label = label.unwrap_or_else(|| "not on record here".to_owned());
+        let label = label.unwrap_or_else(|| UNTOLD.to_owned());
         format!(
             "{} = {} [{}]",
             one_line(&taken.argument),

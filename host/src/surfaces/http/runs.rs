@@ -18,10 +18,11 @@ use super::feed::{state_of, under_way};
 use super::shown::lost;
 use super::site::Site;
 use crate::gate::journal::Watcher;
+use crate::rules::flow::class::Class;
 use crate::rules::grant::Pattern;
 use crate::rules::price::by_model;
 use crate::runs::brought::{Listed, held_in};
-use crate::runs::flowed::{Flowed, Steered};
+use crate::runs::flowed::{Flowed, Holds, Steered};
 use crate::runs::host::{Goal, Host};
 use crate::runs::session::{Joining, Session, user_in};
 use crate::surfaces::carried::OverHttp;
@@ -29,6 +30,7 @@ use crate::surfaces::{listed, wish};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, End, Event, Record, Sight};
 use crate::words::id::{RunId, Seq};
+use crate::words::label::Source;
 use crate::words::limits::{GOAL_BYTES, RUNS_LISTED};
 use crate::words::message::Usage;
 use crate::words::session::LOCAL;
@@ -318,27 +320,41 @@ fn held(held: &Listed) -> Value {
 pub(super) async fn flow(State(site): State<Site>, Named(id): Named) -> Answered {
     let host = site.host();
     let run = host.journal().find(&id).await?;
-    let records = records(&host, &run).await?;
-    let flows: Vec<Value> = host.flows_in(&records).iter().map(flowed).collect();
+    let flows = host.flows_in(host.journal(), &run).await?;
+    let flows: Vec<Value> = flows.iter().map(flowed).collect();
     ok(&json!({"run": run, "flows": flows}))
 }
 
 fn flowed(flowed: &Flowed) -> Value {
     let values: Vec<Value> = flowed.values.iter().map(steered).collect();
-    let sources = flowed.sources.iter();
-    let sources: Vec<Value> = sources
-        .map(|(source, class)| {
-            json!({"source": source, "integrity": class.integrity, "secrecy": class.secrecy})
-        })
-        .collect();
+    let handles: Vec<Value> = flowed.holds.iter().map(given).collect();
     json!({
         "seq": flowed.seq,
         "subject": flowed.subject,
         "origin": flowed.origin,
         "values": values,
-        "sources": sources,
+        "handles": handles,
+        "sources": classed(&flowed.sources),
         "verdict": flowed.verdict,
         "reason": flowed.verdict.reason(),
+    })
+}
+
+fn classed(sources: &[(Source, Class)]) -> Vec<Value> {
+    let sources = sources.iter().map(|(source, class)| {
+        json!({"source": source, "integrity": class.integrity, "secrecy": class.secrecy})
+    });
+    sources.collect()
+}
+
+/// A handle that it was given; its sources are `null` where they are not on record.
+fn given(holds: &Holds) -> Value {
+    let sources = holds.sources.as_deref();
+    json!({
+        "argument": holds.taken.argument,
+        "handle": holds.taken.handle,
+        "sources": sources.map(classed),
+        "said": holds.said(|class| class.to_string()),
     })
 }
 

@@ -6,11 +6,11 @@ use super::super::audit::warn_of;
 use super::super::runs::open;
 use super::super::{Scene, print};
 use super::explain::steers;
-use crate::rules::flow::class::{Class, Integrity, Secrecy};
+use crate::rules::flow::class::{Class, Integrity};
 use crate::runs::flowed::{Flowed, Holds, Steered};
 use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
 use crate::words::error::Result;
-use crate::words::event::{Record, Verdict};
+use crate::words::event::Verdict;
 use crate::words::inert::one_line;
 use crate::words::label::Source;
 
@@ -18,10 +18,8 @@ pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
     let audit = open(scene)?;
     let journal = audit.journal();
     let run = journal.find(run).await?;
-    let records = journal.records(&run).await?.into_iter();
-    let records: Vec<Record> = records.map(|record| journal.shown(record)).collect();
     let host = scene.open_host().await?;
-    let flowed = host.flows_in(&records);
+    let flowed = host.flows_in(journal, &run).await?;
     if scene.json {
         let sinks: Vec<Value> = flowed.iter().map(as_json).collect();
         print::value(&json!({"run": run, "sinks": sinks}), true);
@@ -81,42 +79,27 @@ fn held(holds: &Holds) -> String {
         "" => "/".to_owned(),
         argument => one_line(argument),
     };
-    let sources = holds.sources.iter();
-    let sources: Vec<String> = sources
-        .map(|(source, class)| format!("{} ({})", one_line(&source.to_string()), classed(*class)))
-        .collect();
-    let what = match (&holds.taken.label, sources.is_empty()) {
-        (None, _) => "what stands in no record of this run".to_owned(),
-        (Some(_), true) => "under nobody's influence".to_owned(),
-        (Some(_), false) => sources.join(", "),
-    };
     let handle = strong(one_line(&holds.taken.handle));
-    format!("{} {argument} = {handle}: {what}", faint("holds  "))
+    let said = holds.said(classed);
+    format!("{} {argument} = {handle}: {said}", faint("holds  "))
 }
 
 fn classed(class: Class) -> String {
+    let word = class.integrity.word();
     let integrity = match class.integrity {
-        Integrity::Trusted => good("trusted"),
-        Integrity::Untrusted => bad("untrusted"),
+        Integrity::Trusted => good(word),
+        Integrity::Untrusted => bad(word),
     };
-    format!("{integrity}, {}", secrecy(class.secrecy))
-}
-
-fn secrecy(secrecy: Secrecy) -> &'static str {
-    match secrecy {
-        Secrecy::Public => "public",
-        Secrecy::Private => "private",
-        Secrecy::Secret => "secret",
-    }
+    format!("{integrity}, {}", class.secrecy.word())
 }
 
 fn as_json(flowed: &Flowed) -> Value {
     let holds = flowed.holds.iter().map(|holds| {
-        let known = holds.taken.label.is_some();
+        let sources = holds.sources.as_deref();
         json!({
             "argument": holds.taken.argument,
             "handle": holds.taken.handle,
-            "label": known.then(|| sources_as_json(&holds.sources)),
+            "label": sources.map(sources_as_json),
         })
     });
     json!({

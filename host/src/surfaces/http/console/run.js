@@ -120,7 +120,8 @@ function live(body, head, seen, signal) {
 const CHIPS = { trusted: "own", untrusted: "outside", secret: "secret" };
 const WORDS = { allow: "allowed", ask: "asked", deny: "denied" };
 
-/** Each sink: what had influence on it, how far that is trusted, what steered it and who is the witness. */
+/** Each sink: what had influence on it, how far that is trusted, what steered it, who is the witness, and what it was given
+ * in handles. */
 async function flow(body, seen, signal) {
   const { flows } = await get(`/v1/runs/${encodeURIComponent(seen.run)}/flow`, signal);
   if (flows.length === 0) {
@@ -132,6 +133,7 @@ async function flow(body, seen, signal) {
     h("td", {}, h("span", { class: "faint" }, steered.kind), " ", h("code", {}, short(steered.value, 120))),
     h("td", {}, steered.witness ? h("span", { class: "state good" }, short(steered.witness, 200)) : h("span", { class: "state warn" }, "no witness"),
       (steered.origins ?? []).map((origin) => h("div", { class: "faint" }, `also in ${short(origin.tool, 60)} ${short(origin.path, 60)}, record ${origin.seq}`))));
+  const given = (one) => h("li", {}, h("code", {}, short(one.argument || "/", 60)), " = ", h("strong", {}, short(one.handle, 60)), ": ", short(one.said, 2000));
   const one = (flow) => h("li", { class: "card" },
     h("div", { class: "reach" },
       h("div", {}, h("h3", {}, "Sources"), h("ul", { class: "label" }, flow.sources.map((source) => h("li", { class: `chip ${CHIPS[source.secrecy === "secret" ? "secret" : source.integrity]}` },
@@ -143,7 +145,8 @@ async function flow(body, seen, signal) {
     (flow.verdict.allow ?? flow.verdict.lines ?? []).map((line) => h("pre", { class: "line" }, line)),
     flow.values.length > 0 && h("div", { class: "wide" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Argument"), h("th", { scope: "col" }, "Value"), h("th", { scope: "col" }, "Witness"))),
-      h("tbody", {}, flow.values.map(value)))));
+      h("tbody", {}, flow.values.map(value)))),
+    flow.handles.length > 0 && [h("h3", {}, "Given in handles"), h("ul", { class: "plain" }, flow.handles.map(given))]);
   fill(body, h("ul", { class: "plain" }, flows.map(one)));
 }
 

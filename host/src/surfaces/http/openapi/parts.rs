@@ -6,7 +6,7 @@ use super::reference;
 
 /// All of them, by name.
 pub(super) fn schemas() -> Map<String, Value> {
-    let groups = [plain(), calls(), runs(), questions(), chat()];
+    let groups = [plain(), calls(), runs(), flows(), questions(), chat()];
     let all = groups.into_iter().flatten();
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()
@@ -200,6 +200,28 @@ fn runs() -> Named {
                 "models": {"type": "object"},
             })),
         ),
+    ]
+}
+
+fn flows() -> Named {
+    let classed = object(&json!({"source": text(), "integrity": text(), "secrecy": text()}));
+    let value = object(&json!({
+        "argument": text(),
+        "value": text(),
+        "kind": text(),
+        "witness": text(),
+        "origins": list(&object(&json!({
+            "seq": count(), "tool": text(), "path": text(), "label": {},
+        }))),
+    }));
+    // Of a handle whose label is not on record, nobody knows the sources.
+    let handle = object(&json!({
+        "argument": text(),
+        "handle": text(),
+        "sources": {"type": ["array", "null"], "items": classed},
+        "said": text(),
+    }));
+    vec![
         (
             "Flows",
             object(&json!({"run": text(), "flows": list(&reference("Flow"))})),
@@ -210,16 +232,9 @@ fn runs() -> Named {
                 "seq": count(),
                 "subject": text(),
                 "origin": text(),
-                "values": list(&object(&json!({
-                    "argument": text(),
-                    "value": text(),
-                    "kind": text(),
-                    "witness": text(),
-                    "origins": list(&object(&json!({
-                        "seq": count(), "tool": text(), "path": text(), "label": {},
-                    }))),
-                }))),
-                "sources": list(&object(&json!({"source": text(), "integrity": text(), "secrecy": text()}))),
+                "values": list(&value),
+                "handles": list(&handle),
+                "sources": list(&classed),
                 "verdict": object(&json!({"verdict": {"enum": ["allow", "deny", "ask"]}})),
                 "reason": text(),
             })),
