@@ -84,6 +84,8 @@ impl Failure {
 /// Reasons that keep their code on every surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
+    /// The arguments fit their schema, and still nothing can be done with them: see [`bad_input!`](crate::bad_input).
+    BadInput,
     /// Asked for more often than may be: say as well that it is retryable.
     RateLimited,
     /// It clashes with how things are.
@@ -102,6 +104,7 @@ impl Reason {
     /// The code, as it stands in an envelope.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::BadInput => "VALIDATION_ERROR",
             Self::RateLimited => "RATE_LIMITED",
             Self::Conflict => "CONFLICT",
             Self::Unsafe => "UNSAFE_ACTION",
@@ -240,6 +243,15 @@ impl From<types::Refusal> for Refusal {
 pub trait OrFail<T> {
     /// The value, or a failure that says `message` (and the error after a colon, if there is one).
     fn or_fail(self, message: impl fmt::Display) -> Result<T, Failure>;
+
+    /// The same, where it is the arguments that are to blame: [`Reason::BadInput`].
+    fn or_bad_input(self, message: impl fmt::Display) -> Result<T, Failure>
+    where
+        Self: Sized,
+    {
+        let failed = self.or_fail(message);
+        failed.map_err(|failure| failure.because_of(Reason::BadInput))
+    }
 }
 
 impl<T> OrFail<T> for Option<T> {
@@ -259,6 +271,17 @@ impl<T, E: Into<Failure>> OrFail<T> for Result<T, E> {
 macro_rules! fail {
     ($($message:tt)+) => {
         return ::core::result::Result::Err($crate::Failure::new(::std::format!($($message)+)))
+    };
+}
+
+/// Returns a failure from the function it stands in, with a message as in `format!`: the arguments fit their schema, and
+/// still nothing can be done with them.
+#[macro_export]
+macro_rules! bad_input {
+    ($($message:tt)+) => {
+        return ::core::result::Result::Err(
+            $crate::Failure::new(::std::format!($($message)+)).because_of($crate::Reason::BadInput),
+        )
     };
 }
 
@@ -306,5 +329,24 @@ mod tests {
             fail!("there is no `{name}`")
         }
         assert_eq!(give_up("x").unwrap_err().message(), "there is no `x`");
+    }
+
+    #[test]
+    fn whoever_cannot_use_its_arguments_says_so() {
+        fn parse(text: &str) -> Result<u8, Failure> {
+            if text.is_empty() {
+                bad_input!("there is no `{}`", "text");
+            }
+            text.parse::<u8>().or_bad_input("`text` is no number")
+        }
+        let says = "`text` is no number: invalid digit found in string";
+        for (text, says) in [("", "there is no `text`"), ("x", says)] {
+            let failure = parse(text).unwrap_err();
+            assert_eq!(failure.message(), says);
+            assert_eq!(
+                failure.details(),
+                Some(&json!({ "code": "VALIDATION_ERROR" }))
+            );
+        }
     }
 }

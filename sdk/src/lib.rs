@@ -64,8 +64,9 @@
 //! WebAssembly these functions compile but panic when they are called: keep what a tool computes
 //! apart from what it asks for, and test that.
 //!
-//! A tool fails by returning a [`Failure`]; `?` makes one of any error. A panic is a trap: the host
-//! reports it and the guest is gone, but nothing else is.
+//! A tool fails by returning a [`Failure`]; `?` makes one of any error, and [`bad_input!`] one that
+//! blames the arguments. A panic is a trap: the host reports it and the guest is gone, but nothing
+//! else is.
 
 #![warn(missing_docs)]
 
@@ -95,7 +96,7 @@ pub use serde_json::{Value, json};
 /// Everything that most plugins use.
 pub mod prelude {
     pub use crate::{
-        Code, Failure, OrFail, Refusal, Value, artifacts, call, fail, fetch, files, json, log,
-        notes, plugin, tool, value,
+        Code, Failure, OrFail, Refusal, Value, artifacts, bad_input, call, fail, fetch, files,
+        json, log, notes, plugin, tool, value,
     };
 }

@@ -4,6 +4,7 @@
 //! behaves as its first argument says (`tests/src/bin/stranger`). A file with `variants` is as
 //! many attacks, which differ in the text that stands for `{variant}`: what comes of them is the same.
 
+mod crowd;
 mod laid;
 mod meanwhile;
 mod offered;
@@ -17,6 +18,7 @@ use lazaret::words::id::Digest;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::attack::crowd::Crowd;
 use crate::attack::laid::{Damage, Laid};
 use crate::attack::meanwhile::Meanwhile;
 use crate::attack::offered::{Offered, Signing};
@@ -93,6 +95,9 @@ pub struct Attack {
     /// The call,
     #[serde(default)]
     pub call: Option<Wish>,
+    /// many at once,
+    #[serde(default)]
+    pub crowd: Option<Crowd>,
     /// a script that a person runs,
     #[serde(default)]
     pub script: Option<String>,
@@ -368,6 +373,12 @@ async fn open(attack: &Attack, mut host: Rigged, server: &Server) -> Vec<String>
             true => wrong.extend(strike::well(&host).await),
             false => wrong.push("the host opens, and must not".to_owned()),
         }
+        return wrong;
+    }
+    if let Some(crowd) = &attack.crowd {
+        wrong.extend(Box::pin(crowd::press(crowd, &attack.expect, &host)).await);
+        wrong.extend(check_outside(&attack.expect, &host, server));
+        wrong.extend(Box::pin(strike::well(&host)).await);
         return wrong;
     }
     let imported = match &attack.imported {

@@ -31,7 +31,7 @@ use self::own::Own;
 use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::aside::aside;
-use super::labels::{FileLabels, KnownFile};
+use super::labels::FileLabels;
 use super::named;
 use super::state::random;
 use crate::gate::{Performed, Permit};
@@ -183,20 +183,18 @@ impl Files {
     }
 
     /// The mounts in which a file lies that the user has named, the innermost and any beside it; and what influenced
-    /// what a tool wrote there.
+    /// that this is what stands there, whoever wrote it or moved a folder that it lies in.
     ///
     /// # Errors
     /// `DiskFailed`; `Corrupt` for a label that cannot be read.
     pub(crate) fn about(&self, file: &Path) -> Result<(Vec<Arc<str>>, Label)> {
         let path = canonical(file);
-        let identity = identity(&path);
         let depth = |root: &Path| root.components().count();
         let above = || self.roots.iter().filter(|(_, root)| path.starts_with(root));
         let innermost = above().map(|(_, root)| depth(root)).max();
         let mounts = above().filter(|(_, root)| Some(depth(root)) == innermost);
         let mounts = mounts.map(|(name, _)| name.clone()).collect();
-        let stored = self.labels.of(&KnownFile { path, identity })?;
-        Ok((mounts, stored))
+        Ok((mounts, self.told_by_name(file)?))
     }
 
     /// Saves what somebody has made in a file that the user has named and that is not there yet: whoever reads it by a mount

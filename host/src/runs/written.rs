@@ -44,7 +44,7 @@ impl Written {
 
 impl Host {
     /// Arguments that were read from a file which the user named: they are under the influence of its mount, and of
-    /// whoever wrote it through Lazaret.
+    /// whoever wrote it through Lazaret, or moved a folder so that it stands there.
     ///
     /// # Errors
     /// `DiskFailed`; `Corrupt` for a label that cannot be read.
@@ -60,7 +60,7 @@ impl Host {
     }
 
     /// A script that the user has started by the name of its file is their own program, as if they had typed it;
-    /// unless it was written through Lazaret, under whatever influence that was.
+    /// unless it was written through Lazaret, or moved there with a folder, under whatever influence that was.
     ///
     /// # Errors
     /// As [`Host::written_in`].

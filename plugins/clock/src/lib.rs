@@ -46,11 +46,9 @@ pub fn now(
 }
 
 fn tell(timestamp: Timestamp, time_zone: &str) -> Result<Moment, Failure> {
-    let zone = TimeZone::get(time_zone).map_err(|_| {
-        Failure::new(format!(
-            "there is no time zone `{time_zone}`: use an IANA name such as `Europe/Rome` or `UTC`"
-        ))
-    })?;
+    let zone = TimeZone::get(time_zone).ok().or_bad_input(format!(
+        "there is no time zone `{time_zone}`: use an IANA name such as `Europe/Rome` or `UTC`"
+    ))?;
     let told = timestamp.to_zoned(zone);
     Ok(Moment {
         rfc3339: told.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),

@@ -109,7 +109,9 @@ pub fn remove(
 
 fn decode(content: String, base64: bool) -> Result<Vec<u8>, Failure> {
     if base64 {
-        STANDARD.decode(content).or_fail("`content` is no Base64")
+        STANDARD
+            .decode(content)
+            .or_bad_input("`content` is no Base64")
     } else {
         Ok(content.into_bytes())
     }

@@ -70,7 +70,7 @@ pub fn read(
 ) -> Result<Content, Failure> {
     let by_lines = first_line.is_some() || lines.is_some();
     if by_lines && (base64 || offset.is_some() || length.is_some()) {
-        fail!("ask for lines or for bytes, not for both");
+        bad_input!("ask for lines or for bytes, not for both");
     }
     let size = files::stat(&path)?.size;
     if by_lines {

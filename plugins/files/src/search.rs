@@ -91,7 +91,7 @@ pub fn search(
     limit: usize,
 ) -> Result<Found, Failure> {
     if pattern.len() > PATTERN_BYTES_MAX {
-        fail!(
+        bad_input!(
             "the pattern has {} bytes, at most {PATTERN_BYTES_MAX} are taken",
             pattern.len()
         );
@@ -100,7 +100,7 @@ pub fn search(
         .case_insensitive(ignore_case)
         .size_limit(PROGRAM_BYTES_MAX)
         .build()
-        .or_fail("the pattern is no regular expression that can be used")?;
+        .or_bad_input("the pattern is no regular expression that can be used")?;
     let limit = limit.clamp(1, MATCHES_MAX);
     let found = Search::new(&Mounts, &pattern, glob.as_deref(), limit).run(&path);
     found.map_err(|failure| tree::no_folder(&path).unwrap_or(failure))

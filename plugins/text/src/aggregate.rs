@@ -98,10 +98,10 @@ pub fn aggregate(
     let table = match (csv, rows) {
         (Some(csv), None) => table::read(&csv, None, true)?,
         (None, Some(rows)) => table_of(&rows),
-        _ => fail!("give `csv` or `rows`, one of the two"),
+        _ => bad_input!("give `csv` or `rows`, one of the two"),
     };
     if measures.is_empty() || measures.len() > MEASURES_MAX {
-        fail!("give 1 to {MEASURES_MAX} measures");
+        bad_input!("give 1 to {MEASURES_MAX} measures");
     }
     let mut figures = compute(&table, &group_by, &measures)?;
     if let Some(order) = sort_by {
@@ -202,11 +202,11 @@ fn compute(table: &Table, group_by: &[String], measures: &[Measure]) -> Result<F
     for measure in measures {
         let source = measure.column.as_ref().map(place).transpose()?;
         if source.is_none() && measure.function != Function::Count {
-            fail!("{:?} needs a column", measure.function);
+            bad_input!("{:?} needs a column", measure.function);
         }
         let name = name_of(measure);
         if columns.contains(&name) {
-            fail!("two columns of the outcome are named `{name}`: name the measure");
+            bad_input!("two columns of the outcome are named `{name}`: name the measure");
         }
         columns.push(name);
         sources.push(source);

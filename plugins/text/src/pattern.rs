@@ -10,7 +10,7 @@ const PROGRAM_BYTES_MAX: usize = 1024 * 1024;
 
 pub(crate) fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, Failure> {
     if pattern.len() > PATTERN_BYTES_MAX {
-        fail!(
+        bad_input!(
             "the pattern has {} bytes, at most {PATTERN_BYTES_MAX} are taken",
             pattern.len()
         );
@@ -20,7 +20,7 @@ pub(crate) fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, Failure
         .multi_line(true)
         .size_limit(PROGRAM_BYTES_MAX)
         .build()
-        .or_fail("the pattern is no regular expression that can be used")
+        .or_bad_input("the pattern is no regular expression that can be used")
 }
 
 /// The functions `match` and `search` of JSONPath, with patterns bounded as all others are here.

@@ -47,17 +47,17 @@ pub fn query(
     let json = match json {
         Value::String(text) => {
             check_size(&text)?;
-            serde_json::from_str(&text).or_fail("`json` is a text, but not JSON")?
+            serde_json::from_str(&text).or_bad_input("`json` is a text, but not JSON")?
         }
         other => other,
     };
     let found = if path.starts_with('$') {
-        let path = JsonPath::parse(&path).or_fail("`path` is no JSONPath")?;
+        let path = JsonPath::parse(&path).or_bad_input("`path` is no JSONPath")?;
         path.query(&json).all()
     } else if path.is_empty() || path.starts_with('/') {
         json.pointer(&path).into_iter().collect()
     } else {
-        fail!("`{path}` is no path: a JSON Pointer starts with `/`, a JSONPath with `$`");
+        bad_input!("`{path}` is no path: a JSON Pointer starts with `/`, a JSONPath with `$`");
     };
     collect(&found, limit.min(FOUND_MAX))
 }

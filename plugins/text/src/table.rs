@@ -100,7 +100,7 @@ pub(crate) fn read(csv: &str, delimiter: Option<&str>, header: bool) -> Result<T
         Some("\\t" | "\t") => b'\t',
         Some(text) => match text.as_bytes() {
             [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => *byte,
-            _ => fail!("`{text}` is no delimiter: write one ASCII character"),
+            _ => bad_input!("`{text}` is no delimiter: write one ASCII character"),
         },
     };
     let mut reader = ReaderBuilder::new()

@@ -60,7 +60,7 @@ fn body_of(
     let (media_type, body) = match (json, text) {
         (Some(json), None) => ("application/json".to_owned(), json.to_string()),
         (None, Some(text)) => (media_type, text),
-        _ => fail!("give `json` or `text`, one of the two"),
+        _ => bad_input!("give `json` or `text`, one of the two"),
     };
     if body.len() > BODY_BYTES_MAX {
         fail!(

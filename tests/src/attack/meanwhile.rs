@@ -14,7 +14,7 @@ use crate::rig::{NOW_MS, Rigged};
 use crate::server::Server;
 
 /// Calls of others that are answered beside each attack,
-const BESIDE: usize = 2;
+pub(super) const BESIDE: usize = 2;
 /// and beside one that is held until they are.
 const BESIDE_HELD: usize = 8;
 /// How often one of them is made that was told that it took too long: on a busy machine, within the attack's own limits.

@@ -1,5 +1,6 @@
 //! An attack at work in a host that is open, and all that is looked at afterwards.
 
+use lazaret::guests::dispatch::Outcome;
 use lazaret::guests::tasks::Tasks;
 use lazaret::runs::host::Called;
 use lazaret::words::error::{Code, Result};
@@ -30,11 +31,9 @@ struct Struck {
 impl Struck {
     fn of(called: Called, wrong: Vec<String>) -> Self {
         let left = everything(&called);
-        let logs = called.outcome.trail.logs.iter();
-        let logs = logs.map(|line| format!("{} {}", line.level, line.message));
         Self {
             run: called.run,
-            logs: logs.collect(),
+            logs: lines(&called.outcome),
             result: called.outcome.result,
             left,
             wrong,
@@ -59,7 +58,14 @@ fn everything(called: &Called) -> String {
     all
 }
 
-fn check_logs(expect: &Expect, logs: &[String]) -> Vec<String> {
+/// The log of a call, as it is looked at.
+pub(super) fn lines(outcome: &Outcome) -> Vec<String> {
+    let logs = outcome.trail.logs.iter();
+    logs.map(|line| format!("{} {}", line.level, line.message))
+        .collect()
+}
+
+pub(super) fn check_logs(expect: &Expect, logs: &[String]) -> Vec<String> {
     let missing = |text: &&String| !logs.iter().any(|line| line.contains(*text));
     let missing = expect.logs.iter().filter(missing);
     let mut wrong: Vec<String> = missing

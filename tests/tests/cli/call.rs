@@ -165,6 +165,29 @@ fn what_is_left_out_of_a_listing_or_a_search_is_said() {
     }
 }
 
+/// What fits a tool's schema and is of no use to it still is wrong input.
+#[test]
+fn arguments_that_a_tool_cannot_use_end_as_those_that_do_not_fit() {
+    let station = Station::new();
+    let no_pattern = "error: the pattern is no regular expression that can be used";
+    for (tool, args, says) in [
+        ("files.search", r#"{"pattern":"("}"#, no_pattern),
+        ("text.search", r#"{"text":"a","pattern":"("}"#, no_pattern),
+        (
+            "files.read",
+            r#"{"path":"a","lines":1,"offset":1}"#,
+            "error: ask for lines or for bytes, not for both",
+        ),
+        (
+            "text.query",
+            r#"{"json":{},"path":"a"}"#,
+            "error: `a` is no path",
+        ),
+    ] {
+        station.run(&["call", tool, args]).ends(2).says(&[says]);
+    }
+}
+
 #[test]
 fn an_unknown_tool_is_answered_with_near_names() {
     let station = Station::new();

@@ -122,8 +122,8 @@ fn codes_of_failures_are_the_catalogues() {
         (
             "text.search",
             r#"{"text":"a","pattern":"("}"#,
-            1,
-            "INTERNAL_ERROR",
+            2,
+            "VALIDATION_ERROR",
             false,
         ),
     ] {

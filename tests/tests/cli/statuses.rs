@@ -50,6 +50,7 @@ fn call_of(component: &[u8]) -> Ended {
 #[test]
 fn what_a_tool_says_of_its_failure_decides() {
     for (code, status) in [
+        ("VALIDATION_ERROR", 2),
         ("AUTHENTICATION_ERROR", 3),
         ("RATE_LIMITED", 5),
         ("CONCURRENCY_LIMIT", 5),
@@ -96,6 +97,7 @@ fn over_http_the_status_says_what_kind_of_end_it_was() {
         code => json!({ "code": code }),
     };
     let ends = [
+        ("VALIDATION_ERROR", 400),
         ("AUTHENTICATION_ERROR", 401),
         ("UNSAFE_ACTION", 403),
         ("CONFLICT", 409),

@@ -105,7 +105,7 @@ fn cases() -> Vec<Case> {
         case(
             "text.search",
             json!({"text": "a", "pattern": "("}),
-            Some("INTERNAL_ERROR"),
+            Some("VALIDATION_ERROR"),
         ),
         // Files that come with it, as text and as bytes; what it logs; how far it is.
         case("conformance.multiple_content_types", empty(), None),

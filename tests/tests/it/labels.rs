@@ -401,6 +401,31 @@ async fn a_program_is_its_users_unless_somebody_else_wrote_it() {
     );
 }
 
+/// Whoever moves a folder decides which file stands where a person looks for theirs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stands_in_a_folder_that_a_stranger_has_moved_is_not_its_users_choice() {
+    let rig = Rig::of(WORKSPACE)
+        .file("inbox/letter.txt", "Dear reader")
+        .file("work/now/a.js", "return 1")
+        .file("work/old/a.js", "return 2")
+        .open()
+        .await;
+    let path = rig.path("work/now/a.js");
+    let program = || rig.host.program_in(&path).expect("a label");
+    assert_eq!(program(), Written::Typed);
+    let moves = "await tools.files.read({path: 'inbox/letter.txt'});
+        await tools.files.move({source: 'work/now', target: 'work/gone'});
+        await tools.files.move({source: 'work/old', target: 'work/now'});";
+    let _ = rig::value(&rig.script(moves).await.outcome);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "return 2");
+    let args = rig.host.written_in(&path).expect("a label");
+    let attached = rig.host.attach(&path).expect("a file");
+    let stranger = Label::of(Source::new(Sort::File, "inbox"));
+    for label in [program().label(), args.label(), attached.label] {
+        assert!(label.covers(&stranger), "{label}");
+    }
+}
+
 /// What a scalar says is paid for in bits; who may read it is not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scalar_out_of_a_private_handle_is_private() {

@@ -578,6 +578,7 @@ async fn a_tool_on_its_way_out_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tools_own_code_is_the_same_on_every_surface() {
     for code in [
+        "VALIDATION_ERROR",
         "RATE_LIMITED",
         "CONFLICT",
         "UNSAFE_ACTION",

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{Files, changes, relative};
+use super::labelled::named;
+use super::{Files, canonical, changes, relative};
 use crate::edges::labels::KnownFile;
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode, is_beside};
 use crate::words::error::Result;
@@ -116,11 +117,7 @@ impl Files {
         if !changes(&file.wish) {
             // Whoever looks is led on by a link.
             path = self.led(place, &place.names)?;
-            met.stored = met.stored.join(&self.labels.at([path.as_path()])?);
-            let name = path.file_name().and_then(OsStr::to_str);
-            if name.is_some_and(is_beside) {
-                met.stored = met.stored.with(Source::imported());
-            }
+            met.stored = met.stored.join(&self.led_to(&path)?);
         }
         if self.looks_into(&file.wish, place)? {
             met.below = self.labels.below(&path)?;
@@ -136,18 +133,57 @@ impl Files {
         Ok(met)
     }
 
-    /// What is stored of all that a path leads through: each by its own name and by what it is, and the folders that
-    /// these lie in, wherever links lead.
+    /// What a person is told who reads a file by its path on the host: the same as whoever reads it by a mount.
+    pub(super) fn told_by_name(&self, file: &Path) -> Result<Label> {
+        const READ: FileWish = FileWish::Read {
+            offset: 0,
+            length: 0,
+        };
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let (known, led) = (named(&file), canonical(&file));
+        let through: Vec<KnownFile> = file.ancestors().skip(1).map(named).collect();
+        let gap = match known.identity {
+            Some(_) => Label::default(),
+            None => self.labels.gap(&led)?,
+        };
+        let met = Met {
+            stored: self.labels.of(&known)?.join(&self.led_to(&led)?),
+            way: self.along(&through, [&known.path, &led])?,
+            gap,
+            ..Met::default()
+        };
+        Ok(met.told(&READ, true))
+    }
+
+    /// What is stored of where whoever looks is led to by a link, or without one.
+    fn led_to(&self, path: &Path) -> Result<Label> {
+        let stored = self.labels.at([path])?;
+        let name = path.file_name().and_then(OsStr::to_str);
+        Ok(match name.is_some_and(is_beside) {
+            true => stored.with(Source::imported()),
+            false => stored,
+        })
+    }
+
+    /// What is stored of all that a path leads through.
     fn way(&self, place: &Place) -> Result<Label> {
+        let (known, led) = (self.known(place)?, self.led(place, &place.names)?);
+        let lengths = 1..place.names.len();
+        let through = lengths.map(|length| self.known(&first_of(place, length)));
+        let through: Vec<KnownFile> = through.collect::<Result<_>>()?;
+        self.along(&through, [&known.path, &led])
+    }
+
+    /// What is stored of these: each by its own name and by what it is, and the folders that they and the ends of their
+    /// path lie in, wherever links lead.
+    fn along(&self, through: &[KnownFile], ends: [&Path; 2]) -> Result<Label> {
         let mut way = Label::default();
-        let mut ends = vec![self.known(place)?.path, self.led(place, &place.names)?];
-        for length in 1..place.names.len() {
-            let known = self.known(&first_of(place, length))?;
-            way = way.join(&self.labels.of(&known)?);
-            ends.push(known.path);
+        for known in through {
+            way = way.join(&self.labels.of(known)?);
         }
-        let above = ends.iter().flat_map(|end| end.ancestors().skip(1));
-        let above: BTreeSet<&Path> = above.collect();
+        let ends = ends.into_iter();
+        let all = ends.chain(through.iter().map(|known| known.path.as_path()));
+        let above: BTreeSet<&Path> = all.flat_map(|end| end.ancestors().skip(1)).collect();
         Ok(way.join(&self.labels.at(above)?))
     }
 
@@ -340,6 +376,43 @@ mod tests {
             let told = scene.told(path, wish.clone());
             assert_eq!(told, expected, "{wish:?} {path}");
         }
+    }
+
+    /// Whoever names a file by its path on the host is told what a tool is told that reads it.
+    #[test]
+    fn what_a_person_names_lies_there_because_of_whoever_moved_its_folder() {
+        let scene = scene();
+        for path in ["now/x", "old/x", "same/x", "gone/x", "plain/x"] {
+            scene.person(path, write(CREATE));
+        }
+        scene.stranger("now", to("past/now"));
+        scene.stranger("old", to("now"));
+        scene.stranger("gone/x", FileWish::Remove);
+        scene.stranger("made/theirs", write(CREATE));
+        scene.person("made/x", write(CREATE));
+        scene.person("same", to("own"));
+        scene.person(".lazaret-left", write(CREATE));
+        let outside = tempfile::tempdir().unwrap();
+        let link = outside.path().join("link");
+        symlink(scene.folder.path(), &link).unwrap();
+        for (path, expected) in [
+            ("now/x", web()),
+            ("past/now/x", web()),
+            ("old/x", web()),
+            ("gone/x", web()),
+            ("made/x", web()),
+            ("own/x", Label::default()),
+            ("plain/x", Label::default()),
+            (".lazaret-left", Label::of(Source::imported())),
+        ] {
+            for root in [scene.folder.path(), link.as_path()] {
+                let (mounts, label) = scene.files.about(&root.join(path)).unwrap();
+                assert_eq!((mounts.len(), &label), (1, &expected), "{path}");
+            }
+        }
+        // What lies elsewhere is of nobody here.
+        let elsewhere = scene.files.about(&outside.path().join("x")).unwrap();
+        assert_eq!(elsewhere, (Vec::new(), Label::default()));
     }
 
     #[test]

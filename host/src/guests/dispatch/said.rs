@@ -77,6 +77,7 @@ fn details(text: &str) -> (Option<Code>, Vec<Issue>) {
 /// The codes that a tool may fail with by its own word. None of them is the host's verdict about it.
 fn code_of(word: &str) -> Option<Code> {
     let codes = [
+        Code::BadInput,
         Code::RateLimited,
         Code::Conflict,
         Code::Unsafe,
@@ -95,6 +96,7 @@ mod tests {
     fn a_tool_names_one_of_a_few_reasons() {
         let code = |word: &str| details(&format!(r#"{{"code":"{word}"}}"#)).0;
         for (word, named) in [
+            ("VALIDATION_ERROR", Some(Code::BadInput)),
             ("RATE_LIMITED", Some(Code::RateLimited)),
             ("CONFLICT", Some(Code::Conflict)),
             ("UNSAFE_ACTION", Some(Code::Unsafe)),

@@ -1,5 +1,8 @@
 //! A guest that knows files from the standard library alone, as a program does that was written for any other host.
 
+#[path = "../../lines.rs"]
+mod lines;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
 
@@ -133,4 +136,4 @@ fn hoard(
     open.len()
 }
 
-plugin! { name: "disk", description: "Uses files as the standard library does.", tools: [each, hoard] }
+plugin! { name: "disk", description: "Uses files as the standard library does.", tools: [each, hoard, lines::log_lines] }

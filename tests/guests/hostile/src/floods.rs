@@ -13,21 +13,6 @@ pub fn text(
     "x".repeat(bytes)
 }
 
-/// Writes so many lines to the log.
-#[tool(effect = "pure")]
-pub fn log_lines(
-    /// How many.
-    lines: u64,
-    /// What stands in each.
-    #[default("line".to_owned())]
-    line: String,
-) -> u64 {
-    for _ in 0..lines {
-        log::info(&line);
-    }
-    lines
-}
-
 /// Reports progress so many times, with numbers that are none too.
 #[tool(effect = "pure")]
 pub fn progress(

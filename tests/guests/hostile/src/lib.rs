@@ -8,6 +8,8 @@ mod burns;
 mod classes;
 mod floods;
 mod leaks;
+#[path = "../../lines.rs"]
+mod lines;
 #[path = "../../memory.rs"]
 mod memory;
 mod wasi;
@@ -37,7 +39,7 @@ plugin! {
         burns::traps,
         burns::ask_often,
         floods::text,
-        floods::log_lines,
+        lines::log_lines,
         floods::progress,
         floods::output,
         floods::add_artifacts,

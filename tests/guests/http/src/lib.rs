@@ -1,5 +1,7 @@
 //! A guest that sends through `wasi:http` alone, as a component does that was written for any other host.
 
+#[path = "../../lines.rs"]
+mod lines;
 #[path = "../../memory.rs"]
 mod memory;
 
@@ -320,5 +322,5 @@ fn spy(
 plugin! {
     name: "http",
     description: "Sends through wasi:http alone.",
-    tools: [each, send_each, send_body, flood, hoard, same_field, peek, spy],
+    tools: [each, send_each, send_body, flood, hoard, same_field, peek, spy, lines::log_lines],
 }
