@@ -63,11 +63,6 @@ pub struct Mutant {
 }
 
 impl Mutant {
-    /// Whether it is a join of labels that nobody has written down.
-    pub fn is_drop(&self) -> bool {
-        self.list == DROPS
-    }
-
     /// Whether it is a condition that nobody has written down.
     pub fn is_flip(&self) -> bool {
         self.list == FLIPS
