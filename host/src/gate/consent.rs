@@ -5,10 +5,10 @@ use crate::rules::advice::{self, ANSWERED};
 use crate::rules::caller::{Caller, Led, Origin};
 use crate::rules::flow::Point;
 use crate::rules::policy::Policy;
-use crate::rules::questions::{Said, Unattended, words};
-use crate::rules::{Consent, Effect};
+use crate::rules::questions::{Against, Said, Unattended, words};
+use crate::rules::{Consent, Effect, deny};
 use crate::words::error::{Code, Error};
-use crate::words::event::{Denial, Question};
+use crate::words::event::{Denial, EffectKind, Question};
 use crate::words::id::QuestionId;
 use crate::words::inert::one_line;
 
@@ -52,14 +52,41 @@ fn in_their_words(why: &str) -> String {
     }
 }
 
+/// What stands against an effect that a person was asked about. Only calls need a person's word at one time and none at
+/// another: whatever else is asked about always does.
+fn against<E: Effect>(caller: &Caller) -> Option<Against<'_>> {
+    match E::KIND {
+        EffectKind::Call => caller.known.questions.against(&caller.place),
+        EffectKind::Fetch | EffectKind::File | EffectKind::Keep | EffectKind::Show => None,
+    }
+}
+
+/// The rule and the reason of a denial of what a person was asked about.
+fn refusal(subject: &str, against: Against<'_>) -> (&'static str, String) {
+    match against {
+        Against::No(why) => (
+            ANSWERED,
+            format!(
+                "a person was asked about `{subject}`, and said no{}",
+                in_their_words(why)
+            ),
+        ),
+        Against::Late => (
+            "expired",
+            format!("a person was asked about `{subject}`, and did not answer in time"),
+        ),
+    }
+}
+
 /// What a person has to say to what a rule allows: the rule in full where they have said yes. Their
-/// answer counts once, for this wish at this place.
+/// answer counts once, for this wish at this place. A no stands, also where nobody would be asked any more.
 pub(super) fn consent<E: Effect>(
     caller: &Caller,
     effect: &E,
     policy: &Policy,
     (rule, consent): (String, Consent),
 ) -> Result<String, Refused> {
+    let against = against::<E>(caller).map(|against| refusal(&effect.subject(), against));
     let Consent::Needed {
         rule: line,
         bound_to,
@@ -67,12 +94,15 @@ pub(super) fn consent<E: Effect>(
         lines,
     } = consent
     else {
-        return Ok(rule);
+        return match against {
+            None => Ok(rule),
+            Some((rule, reason)) => Err(Refused::Denied(deny(rule, reason))),
+        };
     };
     let subject = effect.subject();
     let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
     let because = || words::because(&reasons);
-    let no = |rule: &str, reason: String| {
+    let no = |(rule, reason): (&str, String)| {
         let led = caller.origin == Origin::Model && caller.known.how.led == Led::ByModel;
         let flags = words::flags(&reasons, &effect.content()).filter(|_| led);
         let flags = flags.map(|flags| advice::one_run(&flags));
@@ -82,36 +112,31 @@ pub(super) fn consent<E: Effect>(
             allow: lines.iter().cloned().chain(flags).collect(),
         }))
     };
+    if let Some(against) = against {
+        return no(against);
+    }
     let (id, wish) = named(caller, &bound_to, &reasons);
-    let said = caller.known.questions.said((&id, &wish), &reasons);
+    let questions = &caller.known.questions;
+    let said = questions.said((&id, &wish), &reasons);
     match (said, &caller.origin, policy.asks.unattended) {
         (Some(Said::Yes), ..) => Ok(format!("{line}; question {id} was answered with yes")),
-        (Some(Said::No), ..) => no(
-            ANSWERED,
-            format!(
-                "a person was asked about `{subject}`, and said no{}",
-                in_their_words(caller.known.questions.why_not(&wish))
-            ),
-        ),
-        (Some(Said::Nothing), ..) => no(
-            "expired",
-            format!("a person was asked about `{subject}`, and did not answer in time"),
-        ),
+        (Some(Said::No), ..) => no(refusal(&subject, Against::No(questions.why_not(&wish)))),
+        (Some(Said::Nothing), ..) => no(refusal(&subject, Against::Late)),
         // A tool in the middle of its call cannot be left and taken up again.
-        (None, Origin::Tool(_) | Origin::Host, _) if !effect.waits() => no(
+        (None, Origin::Tool(_) | Origin::Host, _) if !effect.waits() => no((
             "ask",
             format!(
                 "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one.{}",
                 because()
             ),
-        ),
-        (None, _, Unattended::Deny) => no(
+        )),
+        (None, _, Unattended::Deny) => no((
             "unattended",
             format!(
                 "`{subject}` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`).{}",
                 because()
             ),
-        ),
+        )),
         (None, _, Unattended::Pause) => {
             let about = (line, lines, open);
             let question = question((caller, effect, policy), (id, wish), about);
@@ -165,9 +190,7 @@ pub fn asked(question: &Question) -> Error {
         .hint(format!("lazaret ask allow {id}"));
     match question.values.is_empty() {
         true => error,
-        false => error.hint(format!(
-            "lazaret ask always {id}   (its values may then steer for the rest of the run)"
-        )),
+        false => error.hint(format!("lazaret ask always {id}   ({})", words::ALWAYS)),
     }
 }
 
@@ -187,3 +210,6 @@ pub fn all_asked<'a>(who: &str, asked: impl ExactSizeIterator<Item = &'a Error>)
     let error = Error::new(Code::Asked, message);
     Some(hints.into_iter().cloned().fold(error, Error::hint))
 }
+
+#[cfg(test)]
+mod tests;

@@ -774,14 +774,15 @@ impl Weigher<'_> {
         }
     }
 
-    /// What an answer about a value is bound to: its kind, itself, who untrusted had influence on it, and the
-    /// run. Sources that are trusted come with every call, and would have the same asked again and again.
+    /// What an answer about a value is bound to: what it covers, its kind, itself, who untrusted had influence on it, and
+    /// the run. Sources that are trusted come with every call, and would have the same asked again and again.
     fn value_id(&self, kind: Kind, leaf: &Leaf) -> QuestionId {
         let run = self.caller.run.as_str();
         let behind = self.behind(&leaf.path);
         let sources = self.policy.flows.classes.untrusted(&behind);
         let value = kind.normal(&leaf.text);
-        QuestionId::of(&[run, "value", kind.word(), &value, &sources.join(" ")])
+        let covers = leaf.answered_for(kind, &self.call.tool);
+        QuestionId::of(&[run, &covers, kind.word(), &value, &sources.join(" ")])
     }
 
     /// Who is not trusted of all that the wish was made under; empty where everybody is.

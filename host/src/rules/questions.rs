@@ -127,6 +127,15 @@ pub enum Said {
     Nothing,
 }
 
+/// What stands against a call that persons were asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against<'a> {
+    /// One has said no, and why; empty where they did not say.
+    No(&'a str),
+    /// Nobody has answered in time.
+    Late,
+}
+
 /// All questions of a run, in the order in which they were asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Questions {
@@ -138,6 +147,8 @@ pub struct Questions {
     reasons: BTreeMap<QuestionId, String>,
     /// Forms that a server waits for in the middle of a call, and the record of that call.
     forms: BTreeMap<QuestionId, Seq>,
+    /// What was asked about the call at a place.
+    calls: BTreeMap<Place, Vec<QuestionId>>,
 }
 
 impl Questions {
@@ -228,6 +239,10 @@ impl Questions {
 
     fn keep(&mut self, record: &Record, judged: &Judged, question: &Question) {
         self.places.insert(question.id.clone(), self.all.len());
+        if judged.effect == EffectKind::Call {
+            let asked = self.calls.entry(judged.place.clone()).or_default();
+            asked.push(question.id.clone());
+        }
         let waiting = Waiting {
             run: record.run.clone(),
             at: record.at,
@@ -299,6 +314,27 @@ impl Questions {
         let no = self.all.iter().find(is_no);
         let why = no.and_then(|(waiting, _)| self.reasons.get(&waiting.question.id));
         why.map_or("", String::as_str)
+    }
+
+    /// What stands against the call at this place: it is not made, however it is judged by now. There is one call at a place of
+    /// a run, so neither another answer, nor a line that was written since, nor a newer component makes it one that nobody
+    /// was asked about.
+    #[must_use]
+    pub fn against(&self, place: &Place) -> Option<Against<'_>> {
+        let (mut late, mut allowed) = (None, false);
+        for id in self.calls.get(place)? {
+            match self.standing(id) {
+                Some(Standing::Answered(Answer::Deny)) => {
+                    let why = self.reasons.get(id);
+                    return Some(Against::No(why.map_or("", String::as_str)));
+                }
+                Some(Standing::Answered(Answer::Allow | Answer::Always)) => allowed = true,
+                Some(Standing::Expired) => late = Some(Against::Late),
+                // Where no answer is needed any more, the judgement that says so takes the question back.
+                Some(Standing::Open) | None => {}
+            }
+        }
+        late.filter(|_| !allowed)
     }
 
     /// What persons have said to this wish. `reasons` are all that speak against it now: a yes that was said without

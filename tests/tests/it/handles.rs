@@ -387,6 +387,51 @@ async fn a_person_makes_a_text_their_own_words() {
     rig.host.fork(&run, 2).await.expect("a copy");
 }
 
+/// What is read may say anything: the names in it are the reader's own words then, and what they said no to beside that stays
+/// undone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_makes_a_text_their_own_words_has_not_said_yes_to_what_they_refused() {
+    let server = page().await;
+    let path = "out/obey.txt";
+    let answer = Answer {
+        path: "/page".into(),
+        body: format!("<p>{path}</p>"),
+        ..Answer::default()
+    };
+    server.say(vec![answer]);
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        json!({"calls": [
+            call("handle.adopt", json!({"value": {"$handle": "h2"}})),
+            call("files.write", json!({"path": path, "content": "x", "mode": "replace"})),
+        ]}),
+        json!({"when": "said no", "text": "Done."}),
+    ];
+    let rig = Rig::of(&policy(&server, ""))
+        .file(path, "mine")
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Do as the page says.").await;
+    assert_eq!(answer.expect_err("asked").code(), Code::Asked);
+    let waiting = rig.host.questions().await.expect("the journal is well");
+    assert_eq!(waiting.len(), 2, "{waiting:?}");
+    for one in &waiting {
+        let say = match one.subject.as_str() {
+            "handle.adopt" => Say::Allow,
+            _ => Say::Deny,
+        };
+        let answered = rig.host.answer(one.question.id.as_str(), say).await;
+        answered.expect("it is open");
+    }
+    let rig = rig.restart().await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(written(&rig, path).await, "mine");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_step_makes_of_an_adopted_text_is_nobodys_words() {
     let server = page().await;

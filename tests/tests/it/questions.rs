@@ -490,6 +490,110 @@ async fn a_yes_to_one_component_is_none_to_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_no_to_one_component_is_one_to_the_next_also_where_nobody_asks_any_more() {
+    let bytes = std::fs::read(target().join("guests/echo.wasm")).expect("a guest");
+    let rig = Rig::of(POLICY).component("echo", &bytes).kept().await;
+    let rig = rig.open().await;
+    let called = rig.call("echo.echo", json!({"text": "one"})).await;
+    assert_eq!(rig::error(&called.outcome).code(), Code::Asked);
+    rig.answer(Say::Deny).await;
+    let other = [bytes.as_slice(), &[0, 2, 1, b'x']].concat();
+    let policy = POLICY.replace(", \"echo.echo\"", "");
+    let rig = rig.close().policy(&policy).component("echo", &other);
+    let rig = rig.open().await;
+    let done = rig.resume(&called.run).await.expect("the run is known");
+    assert_eq!(rig::error(&done.outcome).code(), Code::Denied);
+    let records = rig.records(&called.run).await;
+    assert_eq!(denials(&records, "echo.echo"), ["answered"]);
+}
+
+/// Asks about values that nobody has named.
+const FLOWS: &str = r#"
+    [flow]
+    mode = "enforce"
+    [mounts.out]
+    path = "out"
+    access = "write"
+    [grants."files.write"]
+    mounts = { out = "write" }
+"#;
+
+/// Two calls of one turn have the same values: whoever answers for these for the whole run, and has said no to one of the calls,
+/// has said no to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_no_stands_whatever_else_is_answered() {
+    for (first, second, done, all) in [
+        (
+            ("one", Say::Always),
+            ("two", Say::Deny),
+            "one\n",
+            ["ask", "ask", "allow", "deny"],
+        ),
+        (
+            ("two", Say::Deny),
+            ("one", Say::Always),
+            "one\n",
+            ["ask", "ask", "allow", "deny"],
+        ),
+        (
+            ("one", Say::Deny),
+            ("two", Say::Always),
+            "two\n",
+            ["ask", "ask", "deny", "allow"],
+        ),
+        (
+            ("two", Say::Always),
+            ("one", Say::Deny),
+            "two\n",
+            ["ask", "ask", "deny", "allow"],
+        ),
+    ] {
+        let rig = agent(FLOWS, &[write("one"), write("two")], "said no").await;
+        let (run, _) = left(&rig).await;
+        assert_eq!(waiting(&rig).await, ["one", "two"]);
+        for (word, say) in [first, second] {
+            answer(&rig, word, say).await.expect("it is open");
+        }
+        let rig = rig.restart().await;
+        assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+        assert_eq!(written(&rig), done);
+        let records = rig.records(&run).await;
+        assert_eq!(verdicts(&records, "files.write"), all);
+        assert_eq!(denials(&records, "files.write"), ["answered"]);
+        assert_eq!(check_records(&records), Vec::<String>::new());
+    }
+}
+
+/// Nor does a policy that asks nothing any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_no_stands_under_a_policy_that_asks_nothing() {
+    let rig = agent(POLICY, &[write("one")], "said no").await;
+    let (run, _) = left(&rig).await;
+    answer(&rig, "one", Say::Deny).await.expect("it is open");
+    let policy = POLICY.replace("ask = [\"files.write\", \"echo.echo\"]", "");
+    let policy = format!("flow.mode = \"off\"\n{policy}");
+    let rig = reopened(rig.close().policy(&policy), &[write("one")], "said no").await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(written(&rig), "");
+    let records = rig.records(&run).await;
+    assert_eq!(denials(&records, "files.write"), ["answered"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_not_answered_in_time_is_not_done_because_of_another_answer() {
+    let policy = format!("{EXPIRES}{FLOWS}");
+    let calls = [write("one"), write("two")];
+    let rig = agent(&policy, &calls, "did not answer in time").await;
+    let (run, _) = left(&rig).await;
+    answer(&rig, "one", Say::Always).await.expect("it is open");
+    rig.clock.advance(Duration::from_secs(61));
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(written(&rig), "one\n");
+    let records = rig.records(&run).await;
+    assert_eq!(denials(&records, "files.write"), ["expired"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_counts_once_and_unknown_names_are_told_from_used_ones() {
     let rig = agent(POLICY, &[write("one"), write("two")], "said no").await;
     let (run, _) = left(&rig).await;

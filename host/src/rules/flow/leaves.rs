@@ -2,13 +2,34 @@
 
 use serde_json::Value;
 
-use super::kind::text_of;
+use super::kind::{Kind, text_of};
+use super::suggest::place_of;
+use crate::words::id::ToolName;
 
 /// A leaf: its path without a leading `/`, and the value; a key that is free to choose is a leaf as well.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Leaf {
     pub(super) path: String,
     pub(super) text: String,
+}
+
+impl Leaf {
+    /// What an answer for it, as a value of this kind, covers of all that takes such values. What a mail address, a file or a
+    /// URL leads to is the same in every call; an id is one at its own service. A value of no kind is whatever its argument
+    /// makes of it: whoever lets 500 rows be shown has not said that 500 may be paid.
+    pub(super) fn answered_for(&self, kind: Kind, tool: &ToolName) -> String {
+        match kind {
+            Kind::Value => format!("value at {} of {tool}", place_of(&self.path)),
+            Kind::Id => format!("value at {}", tool.plugin()),
+            Kind::Mail
+            | Kind::Account
+            | Kind::Address
+            | Kind::Url
+            | Kind::File
+            | Kind::User
+            | Kind::Name => "value".to_owned(),
+        }
+    }
 }
 
 /// The leaves of arguments that fit `schema`. Names of properties are the tool's own words and none of them;

@@ -137,6 +137,56 @@ fn a_no_is_one_to_the_wish() {
     assert_eq!(said(&questions, "b", &["one"]), Some(Said::No));
 }
 
+/// There is one call at a place, so whatever was asked about it there was about this one.
+#[test]
+fn a_no_stands_against_its_call_and_so_does_that_nobody_has_answered() {
+    let ask = |name: &str| asked(0, question(name, &[], None));
+    let say = |name: &str, answer| vec![ask(name), answered(name, answer), paused()];
+    let late = |name: &str| vec![ask(name), expired(name)];
+    let budget = |name: &str| {
+        let Event::Judged(judged) = ask(name) else {
+            panic!("a judgement is one")
+        };
+        Event::Judged(Judged {
+            effect: EffectKind::Fetch,
+            ..judged
+        })
+    };
+    let no = Some(Against::No("not today"));
+    for (about, events, expected) in [
+        ("open", vec![ask("a")], None),
+        ("yes", say("a", Answer::Allow), None),
+        ("always", say("a", Answer::Always), None),
+        ("no", say("a", Answer::Deny), no),
+        ("late", late("a"), Some(Against::Late)),
+        (
+            "no, and then yes",
+            [say("a", Answer::Deny), say("b", Answer::Allow)].concat(),
+            no,
+        ),
+        (
+            "yes, and then no",
+            [say("a", Answer::Allow), say("b", Answer::Deny)].concat(),
+            no,
+        ),
+        (
+            "late, and then yes",
+            [late("a"), say("b", Answer::Allow)].concat(),
+            None,
+        ),
+        (
+            "no to the run's budget",
+            vec![budget("a"), answered("a", Answer::Deny), paused()],
+            None,
+        ),
+    ] {
+        let questions = of(events);
+        let at = |place: u32| questions.against(&Place::default().inside(place));
+        assert_eq!(at(0), expected, "{about}");
+        assert_eq!(at(1), None, "{about}: at another place");
+    }
+}
+
 #[test]
 fn to_be_asked_again_is_no_way_to_more_time() {
     let questions = of(vec![

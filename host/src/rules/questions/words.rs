@@ -67,6 +67,10 @@ pub fn flags<T: AsRef<str>>(reasons: &[T], content: &Content) -> Option<String> 
     flags.filter(|flags| !flags.is_empty())
 }
 
+/// What `always` lets pass beside the call that is asked about.
+pub const ALWAYS: &str =
+    "its values may then steer for the rest of the run, a plain value in the same argument alone";
+
 /// Why `always` says no more to a question than `allow`.
 #[must_use]
 pub fn why_once(question: &Question) -> Option<&'static str> {

@@ -288,7 +288,7 @@ fn answers(waiting: &Waiting) {
     print::line(format!("{} {}", faint("answer  "), command("allow")));
     if !waiting.question.values.is_empty() {
         let always = command("always");
-        let what = faint("its values may then steer for the rest of the run");
+        let what = faint(words::ALWAYS);
         print::line(format!("         {always}   {what}"));
     }
     print::line(format!("         {}", command("deny")));

@@ -227,7 +227,7 @@ fn described(answers: &[&str]) -> &'static str {
         0 | 1 => "deny: not this call.",
         2 => "allow: this call, once. deny: not this call.",
         _ => {
-            "allow: this call. deny: not this call. always: also whatever else uses these values in this run."
+            "allow: this call. deny: not this call. always: also whatever else uses these values in this run, a plain one in the same argument."
         }
     }
 }

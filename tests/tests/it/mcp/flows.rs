@@ -1,7 +1,8 @@
 //! Flows to and from servers: what they are told, and what they had influence on.
 
+use lazaret::words::event::Answer as Say;
 use lazaret_tests::prelude::*;
-use lazaret_tests::rig::error;
+use lazaret_tests::rig::{error, judged};
 
 use super::rig;
 
@@ -54,6 +55,38 @@ async fn what_a_server_says_steers_nothing() {
         journal.contains("evil@example.com") && journal.contains("mcp:mail"),
         "{journal}"
     );
+}
+
+/// Rows that may be shown are no money that may be paid: what has no kind is what its argument makes of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn always_for_a_plain_value_is_none_for_the_same_value_of_another_tool() {
+    let more = "[mcp.mail.tools.echo]\neffect = \"side-effecting\"\n[mcp.mail.tools.add]\neffect = \"side-effecting\"
+        [flow]\nmode = \"enforce\"\nhold = \"never\"";
+    let calls = json!({"calls": [
+        {"tool": "mail.echo", "args": {"text": "500"}},
+        {"tool": "mail.add", "args": {"a": 500}},
+    ]});
+    let done = json!({"when": "said no", "text": "done"});
+    let rig = rig("good", more).await.replies(&[calls, done]);
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Work.").await;
+    assert_eq!(answer.unwrap_err().code(), Code::Asked);
+    let waiting = rig.host.questions().await.unwrap();
+    assert_eq!(waiting.len(), 2, "{waiting:?}");
+    let echo = waiting.iter().find(|one| one.subject == "mail.echo");
+    let echo = echo.unwrap().question.id.as_str();
+    rig.host.answer(echo, Say::Always).await.unwrap();
+    let answer = rig.resume_agent(&run).await;
+    assert_eq!(answer.unwrap_err().code(), Code::Asked);
+    rig.answer(Say::Deny).await;
+    assert_eq!(rig.resume_agent(&run).await.unwrap(), "done");
+    let records = rig.records(&run).await;
+    let verdicts = |tool: &str| -> Vec<&'static str> {
+        let judged = judged(&records, tool).into_iter();
+        judged.map(|judged| judged.verdict.word()).collect()
+    };
+    assert_eq!(verdicts("mail.echo"), ["ask", "allow"]);
+    assert_eq!(verdicts("mail.add"), ["ask", "ask", "deny"]);
 }
 
 /// What a line says of a tool's records says nothing of its arguments: those are as its server's table has them, or as those

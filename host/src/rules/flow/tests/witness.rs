@@ -650,6 +650,33 @@ fn an_answer_is_a_witness_for_its_value_kind_sources_and_run() {
     assert_ne!(allowed.consent, Consent::NotNeeded);
 }
 
+/// Rows that may be shown are no money that may be paid. What says by its kind what it is for is the same everywhere.
+#[test]
+fn an_answer_covers_a_plain_value_in_its_argument_alone_and_an_id_at_its_service() {
+    let more = "[tools.\"mail.comment\"]\nsteering = { doc = \"id\" }\n[tools.\"site.comment\"]\nsteering = { doc = \"id\" }";
+    let scene = scene_of(&format!("{POLICY}{more}"), &[], WEB);
+    let plain = ("other.act", json!({"flag": "500"}));
+    let mail = ("mail.send", json!({"to": "eve@evil.test"}));
+    let file = ("files.write", json!({"path": "docs/a.md"}));
+    let id = ("mail.send", json!({"answers": "m1"}));
+    for (answered, tool, args, covered) in [
+        (&plain, "other.act", json!({"flag": 500}), true),
+        (&plain, "other.act", json!({"flag": ["500"]}), true),
+        (&plain, "other.act", json!({"flag": "501"}), false),
+        (&plain, "other.act", json!({"to": "500"}), false),
+        (&plain, "bank.pay", json!({"amount": 500}), false),
+        (&mail, "mail.send", json!({"cc": "eve@evil.test"}), true),
+        (&file, "files.move", json!({"source": "docs/a.md"}), true),
+        (&id, "mail.comment", json!({"doc": "m1"}), true),
+        (&id, "site.comment", json!({"doc": "m1"}), false),
+    ] {
+        let said = scene.asked(answered.0, answered.1.clone());
+        let asked = scene.asked(tool, args.clone());
+        assert_eq!((said.len(), asked.len()), (1, 1), "{tool} {args}");
+        assert_eq!(said == asked, covered, "{answered:?}: {tool} {args}");
+    }
+}
+
 #[test]
 fn for_what_cannot_be_undone_nobody_answers_for_all_times() {
     let scene = scene(&[], WEB);
