@@ -12,6 +12,7 @@ use crate::edges::mcp::Server;
 use crate::rules::call::admits;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::can_change;
+use crate::rules::flow::handles::readable;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
@@ -28,7 +29,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{Digest, ToolName, shown};
 use crate::words::inert::visible;
-use crate::words::label::{Sort, Source};
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
 
@@ -552,6 +553,19 @@ impl Catalog {
             }
             reach.extend(more);
         }
+    }
+
+    /// Whatever a call of the tool of that name could read, by its own grant and by those of all that it may have called:
+    /// before its end nobody knows which of that it does.
+    #[must_use]
+    pub fn readable(&self, name: &str, policy: &Policy) -> Label {
+        let Ok(tool) = self.resolve(name, &[]) else {
+            return Label::default();
+        };
+        let tools = self.within(&[Pattern::exactly(&tool.name)], policy);
+        tools.into_iter().fold(Label::default(), |label, tool| {
+            label.join(&readable(&tool.grant, &policy.mounts))
+        })
     }
 
     /// How calls of the tool of that name may be grouped with others; a tool that is not known cannot run,

@@ -169,6 +169,8 @@ pub struct Settled {
 struct Called {
     subject: String,
     content: Content,
+    /// What it was wished under the influence of.
+    label: Label,
     seq: Seq,
     state: State,
 }
@@ -265,6 +267,7 @@ impl Recall {
         let called = Called {
             subject: judged.subject.clone(),
             content: judged.content.clone(),
+            label: self.under(position).join(&judged.label),
             seq,
             state,
         };
@@ -358,6 +361,14 @@ impl Recall {
             digest_of(&now)
         );
         Err(diverged(&what))
+    }
+
+    /// What earlier lives wished the call at this position under the influence of. A later one may find less behind it, since
+    /// of what is secret nothing is kept, and wishes it as they did.
+    #[must_use]
+    pub fn under(&self, position: u32) -> Label {
+        let call = self.calls.get(&position);
+        call.map_or_else(Label::default, |call| call.label.clone())
     }
 
     /// Whether an earlier life has made a call at this position.
@@ -498,6 +509,7 @@ mod tests {
     use super::*;
     use crate::words::event::{Denial, Finished, Question, Spent};
     use crate::words::id::{QuestionId, RunId};
+    use crate::words::label::{Sort, Source};
 
     fn order(script: &str) -> String {
         // Each letter a call; `begin` as many as may, then end the oldest.
@@ -741,6 +753,20 @@ mod tests {
         let recall = Recall::of(&records, &Place::default(), |_| true);
         assert_eq!(recall.left(0), Left::Fresh);
         assert!(!recall.answers(0));
+    }
+
+    #[test]
+    fn a_call_is_wished_under_the_influence_of_no_less_than_in_any_earlier_life() {
+        let mut first = judged(at(0), "a.b", allow());
+        let page = Label::of(Source::new(Sort::Web, "https://a.test"));
+        if let Event::Judged(judged) = &mut first {
+            judged.label = page.clone();
+        }
+        let second = judged(at(0), "a.b", allow());
+        let records = [record(0, 0, first), record(1, 0, second)];
+        let recall = Recall::of(&records, &Place::default(), |_| true);
+        assert_eq!(recall.under(0), page);
+        assert_eq!(recall.under(1), Label::default());
     }
 
     #[test]

@@ -145,7 +145,10 @@ fn take(
     ledger.heard(flows, &brought.label, value_of(&brought.content));
     match &brought.content {
         Content::Inline(value) => handles.hold_as(&brought.name, value, &brought.label),
-        Content::Empty | Content::Stored { .. } | Content::Size { .. } => Ok(()),
+        Content::Empty | Content::Stored { .. } | Content::Size { .. } => {
+            handles.reserve(&brought.name, &brought.label);
+            Ok(())
+        }
     }
 }
 
@@ -348,12 +351,14 @@ impl<'a> Fold<'a> {
                 kept: Some(handle), ..
             } => {
                 // Its parent is the judgement of the call whose outcome was kept.
-                if let Some(finished) = self.ends.get(&record.parent)
-                    && let End::Done {
+                if let Some(finished) = self.ends.get(&record.parent) {
+                    handles.reserve(handle, &finished.label);
+                    if let End::Done {
                         content: Content::Inline(value),
                     } = &finished.end
-                {
-                    let _ = handles.hold_as(handle, value, &finished.label);
+                    {
+                        let _ = handles.hold_as(handle, value, &finished.label);
+                    }
                 }
             }
             Event::Judged(_)
@@ -403,7 +408,8 @@ fn misfit_in(judged: &Judged) -> u32 {
     0
 }
 
-/// Keeps the name of the handle that whoever wished was told of, with what that told, and holds the words of a failure.
+/// Keeps the name of the handle that whoever wished was told of, with its label and with what that told, and holds the words
+/// of a failure. What is secret stands in no record, and a call over it is under its influence all the same.
 fn named_again(handles: &mut Handles, tool: &ToolName, finished: &Finished) {
     let Some(told) = &finished.told else {
         return;
@@ -411,7 +417,7 @@ fn named_again(handles: &mut Handles, tool: &ToolName, finished: &Finished) {
     let Some(name) = handle_in(told) else {
         return;
     };
-    handles.reserve(name);
+    handles.reserve(name, &finished.label);
     handles.pay_again(told);
     if let End::Failed { message, .. } = &finished.end {
         let said = Value::from(message.as_str());
@@ -440,7 +446,10 @@ fn learned(
             "model" | "script" => Given::resolve(args, handles),
             _ => Ok(Given::plain(args.clone())),
         };
-        let given = given.unwrap_or_else(|_| Given::plain(args.clone()));
+        let given = given.unwrap_or_else(|_| Given {
+            label: handles.label_in(args),
+            ..Given::plain(args.clone())
+        });
         if !finished.spent.altered {
             let (held, all) = (&given.label, &finished.label);
             let touched = &finished.touched;

@@ -144,7 +144,7 @@ impl Script<'_> {
             *trail = Trail::default();
             let mut life = Life::new(self, &records, seq, trail);
             let ended = life.live().await;
-            label = life.label.clone();
+            label = life.under();
             spent = life.spent();
             fuel = fuel.saturating_add(spent.fuel);
             cpu_ms = cpu_ms.saturating_add(spent.cpu_ms);

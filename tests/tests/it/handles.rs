@@ -260,6 +260,49 @@ async fn handles_are_there_after_a_restart() {
     assert_eq!(server.seen().len(), 1, "nothing is fetched twice");
 }
 
+/// Of what is secret nothing is kept: another host has the name of its handle, and the label. What a script wishes while a
+/// call over it is under way is there under the influence of the secret as it was in the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
+    let server = page().await;
+    let source = format!(
+        "const key = await tools.safe.run({{}});
+        const code = '(key) => {{ let sum = 0; for (let i = 0; i < 400000; i++) sum += i; return sum + key.length }}';
+        void tools.handle.isolate({{code, of: [key]}}).catch(() => {{}});
+        await new Promise((go) => setTimeout(go, 0));
+        void tools.files.write({{path: 'out/x.txt', content: 'y'}}).catch(() => {{}});
+        return await tools.web.get_page({{url: '{}'}}).then(() => 'sent', () => 'refused')",
+        url(&server, "/page")
+    );
+    let replies = [
+        json!({"calls": [call("run_script", json!({"source": source}))]}),
+        json!({"text": "Done."}),
+    ];
+    let more = "ask = [\"files.write\"]\n[agents.agent]\ncalling = \"both\"";
+    let secret = json!({"sensitivity": "secret"});
+    let safe = saying::component("safe", &secret, "\"7391\"");
+    let rig = Rig::of(&policy(&server, more))
+        .component("safe", &safe)
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect_err("asked").code(), Code::Asked);
+    rig.answer(Say::Deny).await;
+    let rig = rig.restart().await;
+    let _ = rig.resume_agent(&run).await;
+    let records = rig.records(&run).await;
+    let asked: Vec<String> = rig::judged(&records, "web.get_page")
+        .into_iter()
+        .map(|judged| judged.label.to_string())
+        .collect();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].contains("secret:safe.run"), "{asked:?}");
+    assert_eq!(server.seen().len(), 0, "nothing secret leaves");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_nothing_is_judged_nothing_is_held() {
     let server = page().await;

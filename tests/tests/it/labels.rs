@@ -480,3 +480,90 @@ async fn that_there_is_no_such_note_is_told_under_the_influence_of_the_shelf() {
         assert_eq!(label.covers(&shelf), told, "{wish}: {label}");
     }
 }
+
+/// Whoever may read the letters may read what is public, too.
+fn beside_letters(inbox: &str) -> String {
+    format!(
+        "ask = [\"files.write\", \"hostile.call_each\"]
+        [flow]
+        mode = \"enforce\"
+        classes = {{ \"file:docs\" = {{ integrity = \"trusted\", secrecy = \"public\" }} }}
+        [mounts.inbox]
+        path = \"inbox\"
+        [mounts.docs]
+        path = \"docs\"
+        [mounts.out]
+        path = \"out\"
+        access = \"write\"
+        [grants.\"files.read\"]
+        mounts = {{ inbox = \"read\", docs = \"read\" }}
+        [grants.\"files.write\"]
+        mounts = {{ {inbox} out = \"write\" }}
+        [grants.\"hostile.call_each\"]
+        calls = [\"files.read\"]
+        [agents.agent]
+        calling = \"both\"
+        tools = [\"files.*\", \"hostile.call_each\", \"text.count\"]"
+    )
+}
+
+/// Reads what is public, makes a call and writes while that has not ended.
+fn sees(first: &str) -> Value {
+    let source = format!(
+        "await Promise.all(['a', 'b'].map((name) => tools.files.read({{path: `docs/${{name}}.txt`}})));
+        await tools.text.count({{text: 'a'}});
+        const all = [{first}.catch(() => {{}})];
+        await new Promise((go) => setTimeout(go, 0));
+        all.push(tools.files.write({{path: 'out/two.txt', content: 'x'}}).catch(() => {{}}));
+        await Promise.all(all);
+        return 1"
+    );
+    calls(json!([{"tool": "run_script", "args": {"source": source}}]))
+}
+
+/// Under way is what waits for a person as well, so that no test has to be in time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_that_sees_a_call_under_way_is_behind_all_that_it_could_read() {
+    const READS: &str = "inbox = \"read\",";
+    let write = "tools.files.write({path: 'out/docs.txt', content: 'docs/a.txt'})";
+    let each = "tools.hostile.call_each({tools: ['files.read'], args: {path: 'docs/a.txt'}})";
+    for (first, inbox, later) in [
+        (write, READS, READS),
+        // What an earlier life saw is behind what it wished, whatever policy says now.
+        (write, READS, ""),
+        // It may read nothing, and call what does.
+        (each, "", ""),
+    ] {
+        let replies = [sees(first), done()];
+        let rig = Rig::of(&beside_letters(inbox))
+            .guest("hostile")
+            .file("docs/a.txt", "a")
+            .file("docs/b.txt", "b")
+            .file("inbox/letter.txt", "Dear reader")
+            .replies(&replies);
+        let rig = rig.kept().await.open().await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+        for one in rig.host.questions().await.expect("the journal is well") {
+            let answered = rig.host.answer(one.question.id.as_str(), Say::Deny).await;
+            answered.expect("it is open");
+        }
+        let rig = rig.close().policy(&beside_letters(later)).guest("hostile");
+        let rig = rig.replies(&replies).open().await;
+        let _ = rig.resume_agent(&run).await;
+        let counts = said(&rig, &run, "text.count").await;
+        assert_eq!(counts.len(), 1, "{first}: {counts:?}");
+        assert!(!counts[0].1.contains("inbox"), "{first}: {counts:?}");
+        // Of the last write each life has a record.
+        let writes = said(&rig, &run, "files.write").await;
+        let seen = writes
+            .iter()
+            .map(|(_, label)| label.contains("scalar:file:inbox"));
+        let seen: Vec<bool> = seen.collect();
+        let expected: &[bool] = match first == write {
+            true => &[false, true, false, true],
+            false => &[true, true],
+        };
+        assert_eq!(seen, expected, "{first}, {later:?}: {writes:?}");
+    }
+}

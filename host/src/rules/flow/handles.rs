@@ -53,6 +53,8 @@ const SCALARS: [&str; 2] = ["handle.count", "handle.scalar"];
 #[derive(Clone, Debug)]
 pub struct Handles {
     held: BTreeMap<String, Held>,
+    /// What had influence on what is no longer there, by its name.
+    gone: BTreeMap<String, Label>,
     /// Everything that had influence on anything which it has held.
     all: Label,
     /// So many there may be before another one is made.
@@ -153,7 +155,7 @@ impl Handles {
     }
 
     fn keep(&mut self, name: &str, value: &Value, label: &Label, attached: bool) -> Result<()> {
-        self.reserve(name);
+        self.count(name);
         if self.held.contains_key(name) {
             // It stands for one value, whoever was told of it, and whoever has said yes to it.
             let what = format!(
@@ -229,30 +231,31 @@ impl Handles {
         }
     }
 
-    /// What the handles that stand in these arguments hold is under the influence of all this.
+    /// What the handles that stand in these arguments hold, or held, is under the influence of all this.
     #[must_use]
     pub fn label_in(&self, args: &Value) -> Label {
-        self.gather(args, |held| &held.label)
+        gather(args, &|name| self.label_of(name).cloned())
+    }
+
+    /// The same at the worst: a name of which nothing is known may stand for anything that was ever held.
+    #[must_use]
+    pub fn worst_in(&self, args: &Value) -> Label {
+        gather(args, &|name| {
+            Some(self.label_of(name).unwrap_or(&self.all).clone())
+        })
+    }
+
+    fn label_of(&self, name: &str) -> Option<&Label> {
+        let held = self.held.get(name).map(|held| &held.label);
+        held.or_else(|| self.gone.get(name))
     }
 
     /// What the cards of the handles that stand in these arguments name.
     #[must_use]
     pub fn named_in(&self, args: &Value) -> Label {
-        self.gather(args, |held| &held.named)
-    }
-
-    fn gather(&self, args: &Value, of: fn(&Held) -> &Label) -> Label {
-        if let Some(name) = handle_in(args) {
-            let held = self.get(name).ok();
-            return held.map_or_else(Label::default, |held| of(held).clone());
-        }
-        let inside: Vec<&Value> = match args {
-            Value::Array(items) => items.iter().collect(),
-            Value::Object(map) => map.values().collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-        };
-        let labels = inside.into_iter().map(|value| self.gather(value, of));
-        labels.fold(Label::default(), |all, label| all.join(&label))
+        gather(args, &|name| {
+            self.held.get(name).map(|held| held.named.clone())
+        })
     }
 
     /// The bits that have left so far.
@@ -281,12 +284,21 @@ impl Handles {
             }
             if let Some(held) = self.held.remove(&name) {
                 self.bytes = self.bytes.saturating_sub(json_bytes(&*held.value));
+                self.gone.insert(name, held.label);
             }
         }
     }
 
-    /// Keeps a name from being given again: what it stood for is no longer held, and nothing else may stand for it.
-    pub fn reserve(&mut self, name: &str) {
+    /// Keeps a name from being given again, with what had influence on what it stood for, whether that can be held again or
+    /// stands in no record: a call over it is under that influence as it was.
+    pub fn reserve(&mut self, name: &str, label: &Label) {
+        self.count(name);
+        self.all = self.all.join(label);
+        let gone = self.gone.entry(name.to_owned()).or_default();
+        *gone = gone.join(label);
+    }
+
+    fn count(&mut self, name: &str) {
         self.given = self.given.max(numbered(name).unwrap_or_default());
         self.last = self.last.max(self.given);
     }
@@ -455,6 +467,20 @@ pub fn numbered(name: &str) -> Option<u64> {
     let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
     let fits = (1..=9).contains(&digits.len()) && !digits.starts_with('0');
     digits.parse().ok().filter(|_| plain && fits)
+}
+
+/// What is known of the handles that stand in these arguments, all together.
+fn gather(args: &Value, of: &dyn Fn(&str) -> Option<Label>) -> Label {
+    if let Some(name) = handle_in(args) {
+        return of(name).unwrap_or_default();
+    }
+    let inside: Vec<&Value> = match args {
+        Value::Array(items) => items.iter().collect(),
+        Value::Object(map) => map.values().collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    };
+    let labels = inside.into_iter().map(|value| gather(value, of));
+    labels.fold(Label::default(), |all, label| all.join(&label))
 }
 
 /// The name of a handle, where a value is one.

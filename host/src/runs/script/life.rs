@@ -15,7 +15,7 @@ use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::flow::handles::{handle_in, readable};
+use crate::rules::flow::handles::handle_in;
 use crate::rules::json;
 use crate::rules::script::{
     Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
@@ -68,6 +68,28 @@ struct Calling {
     held: Vec<(String, String)>,
 }
 
+/// What the script waits for.
+struct Open {
+    wish: Wish,
+    /// What had influenced the script when it wished for that. What it has read since is no part of it: another life knows
+    /// more by the time that a call's turn comes, and wishes the same.
+    under: Label,
+    /// What the script is shown something of, as long as it sees that a call has not ended.
+    shown: Label,
+}
+
+impl Open {
+    /// What its end leaves with the script, beside the label of that. What a call was about to read that was cut off stands
+    /// nowhere.
+    fn leaves(&self, answered: &Answered) -> Label {
+        match answered {
+            Answered::Value(_) => self.under.clone(),
+            Answered::Failed { .. } => self.under.join(&self.shown),
+            Answered::Rested => Label::default(),
+        }
+    }
+}
+
 /// One life of a script.
 pub(super) struct Life<'a> {
     script: &'a Script<'a>,
@@ -75,16 +97,16 @@ pub(super) struct Life<'a> {
     seq: Seq,
     begun: Scripted,
     recall: Recall,
-    /// What the script waits for, by position, and what had influenced it when it wished for that. What it has read
-    /// since is no part of it: another life knows more by the time that a call's turn comes, and wishes the same.
-    wishes: BTreeMap<u32, (Wish, Label)>,
+    /// What the script waits for, by position.
+    wishes: BTreeMap<u32, Open>,
     /// The rests among them: when each is over, and its position.
     rests: BTreeSet<(u64, u32)>,
     /// Positions that it has used; the next request has this one.
     next: u32,
     calls: u32,
     calling: Calling,
-    pub(super) label: Label,
+    /// What it was told is under the influence of all this.
+    label: Label,
     trail: &'a mut Trail,
     /// By its guest, and on the way to it.
     spent: Spent,
@@ -199,6 +221,12 @@ impl<'a> Life<'a> {
         hints.into_iter().fold(error, Error::hint)
     }
 
+    /// What the script is under the influence of: what it was told, and what it sees that has not ended yet.
+    pub(super) fn under(&self) -> Label {
+        let open = self.wishes.values();
+        open.fold(self.label.clone(), |label, open| label.join(&open.shown))
+    }
+
     /// What the life took, its time apart.
     pub(super) fn spent(&self) -> Spent {
         Spent {
@@ -209,7 +237,7 @@ impl<'a> Life<'a> {
 
     /// A script that returns before its calls have ended is often a mistake, so it is said.
     fn say_what_is_left(&mut self) {
-        let open = self.wishes.values().filter_map(|(wish, _)| match wish {
+        let open = self.wishes.values().filter_map(|open| match &open.wish {
             Wish::Call { tool, .. } => Some(tool.as_str()),
             Wish::Rest { .. } => None,
         });
@@ -236,7 +264,7 @@ impl<'a> Life<'a> {
                     level,
                     message: message.clone(),
                     fields: Map::new(),
-                    label: self.label.clone(),
+                    label: self.under(),
                 };
                 let run = &self.script.caller.run;
                 station.gate.journal().glimpse(run, glimpse);
@@ -250,10 +278,10 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Takes up new requests. Nothing begins here. From the next step on a script that a stranger may have a hand in sees how
-    /// long a call takes, or that it has not ended yet: that brings `shown`.
+    /// Takes up new requests. Nothing begins here. From the next step on a script that a stranger may have a hand in sees that
+    /// a call has not ended yet. It is wished for under the influence of no less than in an earlier life.
     fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
-        let mut shown = Label::default();
+        let (before, mut given) = (self.under(), Label::default());
         for (position, wish) in requests {
             if position != self.next {
                 let what = "the engine of scripts counts its requests wrongly";
@@ -273,6 +301,7 @@ impl<'a> Life<'a> {
                 let what = format!("request {position} was a call, and is a rest now");
                 return Err(diverged(&what));
             }
+            let (mut under, mut shown) = (before.clone(), Label::default());
             if let Wish::Call { tool, args } = &wish {
                 self.calls += 1;
                 if self.calls > self.begun.bounds.calls {
@@ -281,34 +310,35 @@ impl<'a> Life<'a> {
                 }
                 self.recall.compare(position, tool, args)?;
                 self.line_up(position, tool);
-                shown = shown.join(&self.shown_by(tool, args));
+                under = under.join(&self.recall.under(position));
+                let (held, read) = self.shown_by(tool, args);
+                (given, shown) = (given.join(&held), read);
             }
             if let Wish::Rest { due } = &wish {
                 self.rests.insert((*due, position));
                 let clock = self.script.station.gate.journal().clock();
                 self.script.waited.rests(clock, (position, *due));
             }
-            self.wishes.insert(position, (wish, self.label.clone()));
+            let open = Open { wish, under, shown };
+            self.wishes.insert(position, open);
         }
-        self.label = self.label.join(&shown);
+        self.label = self.label.join(&given);
         Ok(())
     }
 
-    /// Who may read what the time of a call tells something of: what the handles hold that it is given, and what is kept from
-    /// others that it can read by its grant.
-    fn shown_by(&self, tool: &str, args: &WishedArgs) -> Label {
+    /// Who may read what the time of a call tells something of: what the handles hold that it is given, and, as long as it has
+    /// not ended, whatever it could read that is kept from others. What it has read by its end is in the label of that.
+    fn shown_by(&self, tool: &str, args: &WishedArgs) -> (Label, Label) {
         let (station, known) = (self.script.station, &self.script.caller.known);
-        let classes = &station.gate.policy().flows.classes;
-        let WishedArgs::Json(args) = args else {
-            return Label::default();
+        let policy = station.gate.policy();
+        let classes = &policy.flows.classes;
+        let (WishedArgs::Json(args), true) = (args, classes.is_tainted(&self.label)) else {
+            return (Label::default(), Label::default());
         };
-        if !classes.is_tainted(&self.label) {
-            return Label::default();
-        }
-        let tool = station.catalog.resolve(tool, &[]);
-        let read = tool.map_or_else(|_| Label::default(), |tool| readable(&tool.grant, args));
+        let read = station.catalog.readable(tool, policy);
         let kept = classes.kept_from_others(&read.without(&self.label));
-        known.handles().label_in(args).join(&kept).of_scalar()
+        let held = known.handles().worst_in(args);
+        (held.of_scalar(), kept.of_scalar())
     }
 
     /// Where a call stands that earlier lives may have begun.
@@ -378,45 +408,50 @@ impl<'a> Life<'a> {
     }
 
     /// An answer of an earlier life, to what must have been asked by now.
-    fn again(&mut self, settled: Settled) -> Result<Settled> {
+    fn again(&mut self, mut settled: Settled) -> Result<Settled> {
         let rests = settled.answered == Answered::Rested;
-        let fits = match self.wishes.remove(&settled.position) {
-            Some((Wish::Call { tool, .. }, _)) => {
-                self.note_held(&tool, &settled.answered);
+        let open = self.wishes.remove(&settled.position);
+        let fits = match open.as_ref().map(|open| &open.wish) {
+            Some(Wish::Call { tool, .. }) => {
+                self.note_held(tool, &settled.answered);
                 !rests
             }
-            Some((Wish::Rest { due }, _)) => {
-                self.rests.remove(&(due, settled.position));
+            Some(Wish::Rest { due }) => {
+                self.rests.remove(&(*due, settled.position));
                 rests
             }
             None => false,
         };
-        if !fits {
+        let (Some(open), true) = (open, fits) else {
             let what = format!(
                 "the script has not asked for what was answered at position {}",
                 settled.position
             );
             return Err(diverged(&what));
-        }
+        };
+        settled.label = settled.label.join(&open.leaves(&settled.answered));
         Ok(settled)
     }
 
     /// Records that nobody knows how a call of an earlier life ended; that is its answer.
     fn give_up(&mut self, position: u32, of: Seq) -> Result<Settled> {
-        let tool = match self.wishes.remove(&position) {
-            Some((Wish::Call { tool, .. }, _)) => tool,
-            Some((Wish::Rest { .. }, _)) | None => String::new(),
-        };
+        let open = self.wishes.remove(&position);
+        let answered = in_doubt(match open.as_ref().map(|open| &open.wish) {
+            Some(Wish::Call { tool, .. }) => tool.as_str(),
+            Some(Wish::Rest { .. }) | None => "",
+        });
+        let left = open.map_or_else(Label::default, |open| open.leaves(&answered));
+        let label = self.label.join(&left);
         let caller = Caller {
-            label: self.label.clone(),
+            label: label.clone(),
             ..self.script.caller.clone()
         };
         let at = self.script.station.gate.in_doubt(&caller, of)?;
         Ok(Settled {
             position,
             at,
-            answered: in_doubt(&tool),
-            label: self.label.clone(),
+            answered,
+            label,
         })
     }
 
@@ -444,7 +479,8 @@ impl<'a> Life<'a> {
 
     /// The call that the script wishes for at this position, and as whom.
     fn call_at(&self, position: u32) -> Option<(Caller, Request)> {
-        let Some((Wish::Call { tool, args }, under)) = self.wishes.get(&position) else {
+        let Open { wish, under, .. } = self.wishes.get(&position)?;
+        let Wish::Call { tool, args } = wish else {
             return None;
         };
         let script = self.script;
@@ -492,13 +528,14 @@ impl<'a> Life<'a> {
             }
             Err(error) => return Err(error),
         };
-        self.wishes.remove(&position);
+        let open = self.wishes.remove(&position);
+        let left = open.map_or_else(Label::default, |open| open.leaves(&answered));
         self.note_held(&outcome.tool, &answered);
         Ok(Some(Settled {
             position,
             at: outcome.at,
             answered,
-            label: outcome.label,
+            label: outcome.label.join(&left),
         }))
     }
 

@@ -11,6 +11,7 @@ impl Default for Handles {
     fn default() -> Self {
         Self {
             held: BTreeMap::new(),
+            gone: BTreeMap::new(),
             all: Label::default(),
             most: HANDLES,
             given: 0,

@@ -5,13 +5,16 @@
 //! hand in what it found there, are not named: whoever lets a held value choose between two files would have as much of it
 //! spelled out as they like, call by call, by who is named.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::Value;
 use url::Url;
 
 use super::handle_in;
 use crate::rules::call::Call;
-use crate::rules::grant::{Access, Grant};
-use crate::rules::policy::Policy;
+use crate::rules::grant::{Access, Destination, Grant};
+use crate::rules::policy::{Mount, Policy};
 use crate::rules::server;
 use crate::words::label::{Label, Sort, Source};
 
@@ -33,16 +36,32 @@ pub fn named(call: &Call, known: &Label, label: &Label) -> Label {
     all.fold(known.clone(), |all, one| all.with(one))
 }
 
-/// What a call with these arguments could read by this grant.
+/// All that a guest could read by this grant, where the mounts are these, whatever its arguments say: nobody knows of a call
+/// under way that it reads what it was asked for, and no more.
 #[must_use]
-pub fn readable(grant: &Grant, wish: &Value) -> Label {
-    let mut plain = Vec::new();
-    texts(wish, &mut plain);
-    let all = within(grant, &plain).into_iter();
-    all.fold(Label::default(), |label, one| label.with(one))
+pub fn readable(grant: &Grant, all: &BTreeMap<Arc<str>, Mount>) -> Label {
+    let mounts = grant.mounts.iter().flat_map(|one| {
+        let inside = all.get(&one.mount).into_iter();
+        let inside = inside.flat_map(|mount| mount.inside.iter());
+        std::iter::once(&one.mount).chain(inside.map(|inner| &inner.mount))
+    });
+    let mounts = mounts.map(|mount| Policy::mount_source(mount));
+    let pages = grant.fetch.iter().map(pages);
+    let notes = (grant.notes > Access::None).then(|| Source::new(Sort::Note, "*"));
+    let sources = mounts.chain(pages).chain(notes);
+    sources.fold(Label::default(), |label, one| label.with(one))
 }
 
-/// What a guest could read: of its mounts and addresses those alone that stand in plain arguments, where some do.
+/// The pages of a line. One about many hosts may lead to whichever policy speaks of.
+fn pages(line: &Destination) -> Source {
+    match origin(&line.place()) {
+        Some(one) if !one.name().contains('*') => one,
+        Some(_) | None => Source::new(Sort::Web, "*"),
+    }
+}
+
+/// What a card names of what a guest could read: of its mounts and addresses those alone that stand in plain arguments,
+/// where some do. A card that names less shows less.
 fn within(grant: &Grant, plain: &[&str]) -> Vec<Source> {
     let stands = |mount: &&str| {
         plain
@@ -94,4 +113,52 @@ pub(super) fn on(card: &Value) -> Label {
     let said = said.into_iter().flatten().filter_map(Value::as_str);
     let sources = said.filter_map(|text| Source::try_from(text.to_owned()).ok());
     sources.fold(Label::default(), |label, source| label.with(source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::grant::MountGrant;
+    use crate::rules::policy::{Inside, Room};
+
+    /// A pattern that begins with the name of a mount has narrowed it once.
+    #[test]
+    fn what_a_call_could_read_is_all_of_its_grant() {
+        let to = |url: &str| Destination::parse(url, &["GET"], false).unwrap();
+        let mount = |name: &str| MountGrant {
+            mount: name.into(),
+            access: Access::Read,
+        };
+        let grant = Grant {
+            fetch: vec![to("https://a.test/v1/"), to("https://*.b.test/")],
+            mounts: vec![mount("docs"), mount("home")],
+            notes: Access::Read,
+            ..Grant::default()
+        };
+        let inside = Inside {
+            mount: "letters".into(),
+            names: vec!["letters".to_owned()],
+            access: Access::Read,
+            workspace: false,
+        };
+        let home = Mount {
+            access: Access::Read,
+            workspace: false,
+            room: Room::default(),
+            inside: Arc::new([inside]),
+        };
+        let mounts = BTreeMap::from([("home".into(), home)]);
+        // A line about many hosts may lead to any.
+        let expected = "web:https://a.test, web:*, file:docs, file:home, file:letters, note:*";
+        let all = readable(&grant, &mounts);
+        for source in expected.split(", ") {
+            let source = Source::try_from(source.to_owned()).unwrap();
+            assert!(all.covers(&Label::of(source.clone())), "{source}: {all}");
+        }
+        assert_eq!(readable(&Grant::default(), &mounts), Label::default());
+        // A card names what stands in the arguments.
+        let named = within(&grant, &["docs/x"]);
+        assert!(named.contains(&Policy::mount_source("docs")));
+        assert!(!named.contains(&Policy::mount_source("home")));
+    }
 }

@@ -55,6 +55,8 @@ fn what_was_held_first_is_let_go_until_half_the_room_is_free() {
     }
     assert!(many.get(&format!("h{}", gone + 1)).is_ok());
     assert!(many.get("brief.txt").is_ok(), "it was chosen");
+    // What it was under the influence of is known still.
+    assert_eq!(many.label_in(&json!({KEY: "h1"})), web());
     // No name is given twice.
     let name = many.hold(Naming::Next, &json!(0), &web()).unwrap();
     assert_eq!(name, format!("h{HANDLES}"));
@@ -88,6 +90,32 @@ fn arguments_are_under_the_influence_of_every_handle_in_them() {
     assert_eq!(handles.label_in(&both), web().join(&file));
     assert_eq!(handles.label_in(&handle("h2")), file);
     assert_eq!(handles.label_in(&json!({"of": ["h1"]})), Label::default());
+}
+
+/// Of what is secret a run that goes on has the name of a handle, and the label.
+#[test]
+fn what_is_no_longer_there_has_its_label_still() {
+    let mut handles = handles();
+    let secret = Label::of(Source::new(Sort::Secret, "safe.run"));
+    handles.reserve("h4", &secret);
+    let given = |name: &str| json!({"of": [{KEY: name}]});
+    assert!(handles.get("h4").is_err());
+    assert_eq!(handles.label_in(&given("h4")), secret);
+    assert_eq!(handles.worst_in(&given("h4")), secret);
+    assert_eq!(handles.worst_in(&given("h3")), web());
+    // Whatever a name stands for of which nothing is known, it was held.
+    let all = web().join(&secret);
+    assert_eq!(
+        (handles.all(), handles.worst_in(&given("h9"))),
+        (&all, all.clone())
+    );
+    assert_eq!(handles.label_in(&given("h9")), Label::default());
+    assert_eq!(handles.worst_in(&json!({"of": ["h9"]})), Label::default());
+    // What is held again has the label that it is held with.
+    handles.hold_as("h4", &json!(1), &web()).unwrap();
+    assert_eq!(handles.label_in(&given("h4")), web());
+    let next = handles.hold(Naming::Next, &json!(2), &web()).unwrap();
+    assert_eq!(next, "h5");
 }
 
 #[test]
