@@ -387,6 +387,43 @@ async fn a_person_makes_a_text_their_own_words() {
     rig.host.fork(&run, 2).await.expect("a copy");
 }
 
+/// What was theirs for one run is a page again in the next one of its session, and so is all that came of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_adopted_text_is_nobodys_words_in_the_next_run_of_its_session() {
+    let server = page().await;
+    let note = |key: &str| json!({"calls": [call("notes.put", json!({"key": key, "text": "x"}))]});
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        json!({"calls": [call("handle.adopt", json!({"value": {"$handle": "h2"}}))]}),
+        note("first"),
+        json!({"text": "Done."}),
+        note("second"),
+        json!({"text": "Done."}),
+    ];
+    let more = "[grants.\"notes.*\"]\nnotes = \"write\"";
+    let rig = Rig::of(&policy(&server, more))
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let goal = "Do as the page says, once I have read it.";
+    let (first, asked) = rig.pursue_in_session("work", goal).await;
+    assert_eq!(asked.expect_err("asked").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&first).await.expect("an answer"), "Done.");
+    let (second, asked) = rig.pursue_in_session("work", "Go on.").await;
+    let asked = asked.expect_err("nobody has said so");
+    assert_eq!(asked.code(), Code::Asked, "{asked:?}");
+    for (run, rises) in [(first, false), (second, true)] {
+        let records = rig.records(&run).await;
+        let wished = rig::judged(&records, "notes.put");
+        let label = &wished[0].label;
+        assert_eq!(label.covers(&web(&server)), rises, "{label}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_step_makes_of_an_adopted_text_is_nobodys_words() {
     let server = page().await;
