@@ -1,5 +1,6 @@
 //! Runs: one goal pursued to its end, and the host that surfaces talk to.
 
+mod adopted;
 mod attached;
 pub mod audit;
 pub mod brought;

@@ -169,6 +169,16 @@ pub fn read(bytes: &[u8], key: &HostKey) -> Result<Exported> {
     Ok(Exported { records, authentic })
 }
 
+/// A record that stands in no export, as one of another host's, for which this host does not vouch; nothing of one that
+/// names a run or a kind as no host would.
+#[must_use]
+pub fn unproven(mut record: Record) -> Option<Record> {
+    has_names(&record.event).then(|| {
+        mark(&mut record);
+        record
+    })
+}
+
 fn read_head(line: &str) -> Result<Head> {
     #[derive(Deserialize)]
     struct Version {
@@ -348,6 +358,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_record_that_stands_in_no_export_is_marked_as_well() {
+        let first = run().remove(0);
+        let json = serde_json::to_string(&unproven(first).unwrap()).unwrap();
+        assert!(json.contains(r#"["user","file:/import"]"#), "{json}");
+    }
+
     fn check(change: impl FnOnce(&mut Vec<String>), code: Code, says: &str) {
         let text = write(&run(), &key(1), true).unwrap();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -466,7 +483,9 @@ mod tests {
         };
         taken(brought("20260101-000000-0000abcd")).unwrap();
         taken(weighed("file")).unwrap();
+        assert!(unproven(record(1, weighed("file"))).is_some());
         for event in [brought("x\u{1b}[2J"), weighed("file\u{1b}[2J")] {
+            assert!(unproven(record(1, event.clone())).is_none());
             let error = taken(event).unwrap_err();
             assert!(error.message().contains("line 3: it names"), "{error}");
         }

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::adopted;
 use super::host::Host;
 use super::known;
 use crate::gate::journal::Provenance;
@@ -94,11 +95,12 @@ impl Host {
 
     async fn bring_one(&self, chosen: &Chosen) -> Result<Brought> {
         let run = self.journal().find(&chosen.run).await?;
-        let (records, verified) = self.journal().verified(&run).await?;
+        let (mut records, verified) = self.journal().verified(&run).await?;
         if let Some((seq, why)) = verified.broken {
             let what = format!("run `{run}` is not as it was written: record {seq} {why}");
             return Err(Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}")));
         }
+        adopted::afterwards(&mut records);
         let gone = || {
             let handle = shown(&chosen.handle);
             Error::not_found(format!("handle `{handle}` in run `{run}`"))

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::adopted;
 use super::brought::{brought_in, goal_with};
 use super::host::{Goal, Host};
 use super::known;
@@ -342,13 +343,13 @@ fn is_or_comes_from(records: &[Record], run: &RunId) -> bool {
     first.run == *run || is_copy
 }
 
-/// The records of a run that has ended, at its place in the session.
+/// The records of a run that has ended, at its place in the session, as a run after it takes them.
 async fn run_of(
     journal: &Journal,
     session: &Session,
     (run, place): (&RunId, u64),
 ) -> Result<Vec<Record>> {
-    let (records, verified) = journal.verified(run).await?;
+    let (mut records, verified) = journal.verified(run).await?;
     let corrupt = |why: &str| {
         let what = format!("run `{run}` of {session} {why}");
         Err(Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}")))
@@ -371,6 +372,7 @@ async fn run_of(
             .hint(format!("go on with it: lazaret runs resume {run}"))
             .hint(format!("or end it: lazaret runs cancel {run}")));
     }
+    adopted::afterwards(&mut records);
     Ok(records)
 }
 

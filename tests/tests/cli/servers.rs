@@ -349,6 +349,31 @@ fn what_two_tables_say_of_one_tool_otherwise_is_said() {
     )]);
 }
 
+/// Whoever wrote a tool has named its arguments, and may call a command a text: what is guessed by that is a comment, as in a
+/// question.
+#[test]
+fn what_is_guessed_of_a_servers_tool_is_proposed_in_a_comment() {
+    let echo = r#"{"calls":[{"tool":"mail.echo","args":{"text":"rm"}}]}"#;
+    let station = Station::scripted("[\"mail.*\"]", &[echo, r#"{"text":"Done."}"#], "");
+    let agent = station.read("lazaret.toml");
+    let more = format!("[grants.\"mail.echo\"]\n[flow]\nmode = \"enforce\"\n{agent}");
+    write(&station, "good", &more);
+    station.trust();
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    station.run(&["run", "Echo it.", "--agent", "a"]).ends(75);
+    let form = "\n# steering = {  }\n# content = [\"text\"]\n";
+    let ended = station.run(&["policy", "suggest", "last"]).ends(0);
+    let ended = ended.prints(&["`text` is content, by its name\n", form]);
+    let active = |line: &&str| !line.trim_start().starts_with('#');
+    let active: Vec<&str> = ended.out.lines().filter(active).collect();
+    assert_eq!(active.concat(), "[flow.tools.\"mail.echo\"]", "{ended}");
+    let told = station.run(&["policy", "suggest", "last", "--json"]);
+    let told = told.ends(0).json();
+    assert_eq!(told["tools"], json!({}), "{told}");
+    let guessed = json!({"mail.echo": {"content": ["text"], "steering": {}}});
+    assert_eq!(told["guessed"], guessed, "{told}");
+}
+
 /// What keeps a request from leaving is why, and not what the protocol makes of it; the name that was meant is near.
 #[test]
 fn a_server_whose_secret_is_not_kept_says_so() {

@@ -229,6 +229,37 @@ async fn what_steers_is_judged_whatever_the_run_is_granted() {
     assert!(error.message().contains("file:inbox"), "{error}");
 }
 
+/// A text that was the person's own for one run is a letter for the next one, and so is what was made under it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_made_under_an_adopted_text_is_taken_over_with_its_label() {
+    let adopt = call("handle.adopt", json!({"value": {"$handle": "h2"}}));
+    let plan = call("files.read", json!({"path": "out/plan.txt"}));
+    let done = json!({"text": "Done."});
+    let rig = Rig::of(&format!("[flow]\nhold = \"large\"\n{POLICY}"))
+        .file("inbox/letter.txt", LETTER)
+        .file("out/plan.txt", &"secret plan ".repeat(8_000))
+        .replies(&[read(), field(), adopt, plan, done.clone()]);
+    let rig = rig.kept().await.open().await;
+    let (from, asked) = rig.pursue("Take the letter, and my plan.").await;
+    assert_eq!(asked.expect_err("asked").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&from).await.expect("an answer"), "Done.");
+    let held = held_in(&rig.records(&from).await);
+    let plan = held.iter().find(|one| one.name == "h3").expect("the plan");
+    assert!(!plan.label.covers(&inbox()), "{}", plan.label);
+    let rig = rig.close().file("replies.jsonl", &done.to_string());
+    let rig = rig.open().await;
+    let (run, answer) = pursue(&rig, "Go on.", &[format!("{from}:h3=plan")]).await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let brought = records.iter().find_map(|record| match &record.event {
+        Event::Brought(brought) => Some(&brought.label),
+        _ => None,
+    });
+    let label = brought.expect("it is taken over");
+    assert!(label.covers(&inbox()), "{label}");
+}
+
 /// A trusted plugin whose tool would send what it is given to others.
 fn sender() -> Vec<u8> {
     const SENT: &str = r#"

@@ -430,6 +430,7 @@ async fn a_person_makes_a_text_their_own_words() {
     rig.host.fork(&run, 2).await.expect("a copy");
 }
 
+<<<<<<< HEAD
 /// What is read may say anything: the names in it are the reader's own words then, and what they said no to beside that stays
 /// undone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -453,11 +454,30 @@ async fn who_makes_a_text_their_own_words_has_not_said_yes_to_what_they_refused(
     ];
     let rig = Rig::of(&policy(&server, ""))
         .file(path, "mine")
+=======
+/// What was theirs for one run is a page again in the next one of its session, and so is all that came of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_adopted_text_is_nobodys_words_in_the_next_run_of_its_session() {
+    let server = page().await;
+    let note = |key: &str| json!({"calls": [call("notes.put", json!({"key": key, "text": "x"}))]});
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        json!({"calls": [call("handle.adopt", json!({"value": {"$handle": "h2"}}))]}),
+        note("first"),
+        json!({"text": "Done."}),
+        note("second"),
+        json!({"text": "Done."}),
+    ];
+    let more = "[grants.\"notes.*\"]\nnotes = \"write\"";
+    let rig = Rig::of(&policy(&server, more))
+>>>>>>> fix_r
         .replies(&replies)
         .kept()
         .await
         .open()
         .await;
+<<<<<<< HEAD
     let (run, answer) = rig.pursue("Do as the page says.").await;
     assert_eq!(answer.expect_err("asked").code(), Code::Asked);
     let waiting = rig.host.questions().await.expect("the journal is well");
@@ -473,6 +493,22 @@ async fn who_makes_a_text_their_own_words_has_not_said_yes_to_what_they_refused(
     let rig = rig.restart().await;
     assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
     assert_eq!(written(&rig, path).await, "mine");
+=======
+    let goal = "Do as the page says, once I have read it.";
+    let (first, asked) = rig.pursue_in_session("work", goal).await;
+    assert_eq!(asked.expect_err("asked").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&first).await.expect("an answer"), "Done.");
+    let (second, asked) = rig.pursue_in_session("work", "Go on.").await;
+    let asked = asked.expect_err("nobody has said so");
+    assert_eq!(asked.code(), Code::Asked, "{asked:?}");
+    for (run, rises) in [(first, false), (second, true)] {
+        let records = rig.records(&run).await;
+        let wished = rig::judged(&records, "notes.put");
+        let label = &wished[0].label;
+        assert_eq!(label.covers(&web(&server)), rises, "{label}");
+    }
+>>>>>>> fix_r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,7 @@ use super::Weigher;
 use super::kind::Kind;
 use super::leaves::{Leaf, leaves, lies_at};
 use super::shape::has_place;
-use super::suggest::{looks_like, looks_like_content, place_of};
+use super::suggest::{Guess, place_of};
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Led};
 use crate::rules::manifest::EffectClass;
@@ -36,10 +36,8 @@ impl Weigher<'_> {
         let mut content = self.call.declared.flow.content.iter();
         match content.find(|place| steers(place) && !self.call.declared.outside && !said) {
             Some(place) => advice::content(&self.call.tool, place),
-            // Its name has it that it is a text.
-            None if open && looks_like_content(&place_of(&leaf.path), &leaf.text, true) => {
-                self.form()
-            }
+            // Its name has it that it is a text, or its value.
+            None if open && self.guess(leaf).is_none() => self.form(),
             None => {
                 let list = self.lists().filter(|_| kind == Kind::Id);
                 let others = list.into_iter().chain(self.trusting(&leaf.path));
@@ -47,6 +45,14 @@ impl Weigher<'_> {
                 lines.collect::<Vec<_>>().join("\n")
             }
         }
+    }
+
+    /// What an argument is taken for of which nobody has said anything: the kind of a value that steers, or nothing for
+    /// content.
+    fn guess(&self, leaf: &Leaf) -> Option<Kind> {
+        let (place, tainted) = (place_of(&leaf.path), self.is_tainted(&leaf.path));
+        let argument = (place.as_str(), leaf.text.as_str());
+        Guess::of(argument, &self.call.declared, tainted).kind
     }
 
     /// What is to be said of all arguments, as their names and values have it: in comments, since a name that sounds like a
@@ -66,10 +72,12 @@ impl Weigher<'_> {
             if !is_open || said || self.veils(&leaf.path) || !has_place(&declared.input, &place) {
                 continue;
             }
-            if !looks_like_content(&place, &leaf.text, true) {
-                steering.insert(place.clone(), looks_like(&place, &leaf.text, declared));
-            } else if !content.contains(&place) {
-                content.push(place);
+            match self.guess(&leaf) {
+                Some(kind) => {
+                    steering.insert(place, kind);
+                }
+                None if content.contains(&place) => {}
+                None => content.push(place),
             }
         }
         advice::form(&self.call.tool, &steering, &content)

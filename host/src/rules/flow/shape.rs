@@ -45,7 +45,8 @@ pub fn said_of(path: &str, by_policy: Option<&ToolFlow>, declared: &Declared) ->
     }
 }
 
-fn said_in(path: &str, said: &ToolFlow) -> Said {
+/// The same of what is said in one place.
+pub(super) fn said_in(path: &str, said: &ToolFlow) -> Said {
     let mut steering = said.steering.iter();
     if let Some((_, kind)) = steering.find(|(place, _)| lies_at(path, place)) {
         return Said::Steers(*kind);

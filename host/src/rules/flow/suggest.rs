@@ -3,8 +3,10 @@
 //! What is proposed is for a person to read. A field vouches only if the very value stood in an outcome that
 //! nobody untrusted had a hand in. A value is written as a comment where anybody untrusted had influence on the
 //! wish, wherever it stood, and also where it names somebody outside: that line only a person takes out of its
-//! comment. What cannot be undone gets no line at all.
+//! comment. So is what is guessed of arguments, where anybody untrusted had influence on the wish, or wrote the tool.
+//! What cannot be undone gets no line at all.
 
+mod guess;
 mod inner;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,15 +14,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(super) use self::guess::Guess;
 use super::handles::has_handle;
 use super::kind::Kind;
 use super::leaves::{Leaf, leaves, lies_at};
 use super::lines::{Flows, ToolFlow};
 use super::records::are_known;
-use super::shape::has_place;
+use super::shape::{Said, has_place, said_in, said_of};
 use super::trace::{Origin, Trace, as_field};
-use crate::rules::advice::{merged, quoted, vouching, workspace_in};
-use crate::rules::grant::Access;
+use crate::rules::advice::{form, merged, quoted, vouching, workspace_in};
 use crate::rules::manifest::{Declared, EffectClass};
 use crate::words::error::Code;
 use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
@@ -33,8 +35,8 @@ type About = Option<Arc<Declared>>;
 /// Lines that are proposed, and why.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suggestion {
-    /// What is said of tools; each with where it came from.
-    tools: BTreeMap<ToolName, (ToolFlow, BTreeSet<String>)>,
+    /// What is said of tools.
+    tools: BTreeMap<ToolName, Proposed>,
     /// Values that only a person can answer for, by the tool that was called with them, and where they were used.
     vouch: BTreeMap<ToolName, BTreeMap<String, Used>>,
     /// Lines that would have ended questions, as these said, and which questions: only a person who knows what was asked
@@ -50,6 +52,55 @@ pub struct Suggestion {
     /// Services of which a tool writes, and nothing says which record: once one of their records vouches, each may be what
     /// a stranger has written.
     unnamed: BTreeSet<String>,
+}
+
+/// What is said of one tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Proposed {
+    /// All of it, what holds already too.
+    said: ToolFlow,
+    /// Where what is new of it came from.
+    why: BTreeSet<String>,
+    /// The arguments of which it is only guessed what they are.
+    guessed: BTreeSet<String>,
+    /// Whether what is said of arguments is a comment, until somebody who knows them makes it lines of theirs.
+    doubtful: bool,
+}
+
+impl Proposed {
+    /// What holds already.
+    fn of(said: ToolFlow) -> Self {
+        Self {
+            said,
+            ..Self::default()
+        }
+    }
+
+    /// What of it is no comment.
+    fn active(&self) -> ToolFlow {
+        let mut said = self.said.clone();
+        if self.doubtful {
+            said.steering.clear();
+            said.content.clear();
+        }
+        said
+    }
+
+    /// Its table; what is said of arguments as a question offers it, where that is a comment.
+    fn lines(&self, tool: &ToolName) -> String {
+        let active = self.active();
+        let lines = match active.is_nothing() {
+            true => String::new(),
+            false => table(tool, &active),
+        };
+        if !self.doubtful {
+            return lines;
+        }
+        let head = format!("{}\n", head_of(tool));
+        let rest = lines.strip_prefix(&head).unwrap_or(&lines);
+        let form = form(tool, &self.said.steering, &self.said.content);
+        format!("{form}\n{rest}")
+    }
 }
 
 /// Where a value was used that nobody was a witness of.
@@ -101,7 +152,9 @@ pub fn suggest(
             *most = calls.len().max(*most);
         }
     }
-    suggestion.tools.retain(|_, (_, why)| !why.is_empty());
+    suggestion
+        .tools
+        .retain(|_, proposed| !proposed.why.is_empty());
     // What is proposed for whoever vouches is not proposed again.
     let vouched = suggestion.values(|_| true);
     let vouched = vouched.map(|(tool, value)| vouching(tool, value, None));
@@ -283,53 +336,42 @@ impl Suggestion {
         place: &str,
         text: &str,
     ) -> Option<Kind> {
-        let known = || super::holds(flows, &call.tool, declared);
+        let known = || Proposed::of(super::holds(flows, &call.tool, declared));
         let entry = self.tools.entry(call.tool.clone());
-        let (said, why) = entry.or_insert_with(|| (known(), BTreeSet::new()));
-        if let Some((_, kind)) = said
-            .steering
-            .iter()
-            .find(|(known, _)| lies_at(place, known))
-        {
-            return Some(*kind);
-        }
-        let lies = |known: &String| !known.is_empty() && lies_at(place, known);
-        if said.content.iter().chain([&said.naming]).any(lies) {
-            return None;
-        }
-        if lies(&said.reply) {
-            return Some(Kind::Id);
-        }
-        let proposed = &declared.flow;
-        let steers = proposed
-            .steering
-            .iter()
-            .find(|(known, _)| lies_at(place, known));
-        // Whoever had influence has chosen the text, and not the name of the argument.
+        let proposed = entry.or_insert_with(known);
+        // Whoever had influence has chosen the value, and whoever wrote the tool has chosen the name of the argument.
         let tainted = flows.classes.is_tainted(&call.judged.label);
-        let is_content = proposed.content.iter().chain([&proposed.naming]).any(lies);
-        let (kind, source) = match steers {
-            Some((_, kind)) => (Some(*kind), "as its manifest proposes"),
-            None if is_content => (None, "as its manifest proposes"),
-            None if looks_like_content(place, text, tainted) => (None, "by its name"),
-            None => (
-                Some(looks_like(place, text, declared)),
-                "by its name and value",
-            ),
+        let doubtful = tainted || !super::is_trusted(flows, &call.tool, declared);
+        let mut guessed = proposed.guessed.iter();
+        proposed.doubtful |= doubtful && guessed.any(|known| lies_at(place, known));
+        match said_in(place, &proposed.said) {
+            Said::Steers(kind) => return Some(kind),
+            Said::Content => return None,
+            Said::Nothing => {}
+        }
+        let (kind, source) = match said_of(place, None, declared) {
+            Said::Steers(kind) => (Some(kind), "as its manifest proposes"),
+            Said::Content => (None, "as its manifest proposes"),
+            Said::Nothing => {
+                let guess = Guess::of((place, text), declared, tainted);
+                proposed.guessed.insert(place.to_owned());
+                proposed.doubtful |= doubtful;
+                (guess.kind, guess.by)
+            }
         };
         let is = kind.map_or("is content".to_owned(), |kind| {
             format!("steers ({})", kind.word())
         });
-        why.insert(format!(
+        proposed.why.insert(format!(
             "record {}: `{}` {is}, {source}",
             call.seq,
             shown(place)
         ));
         match kind {
             Some(kind) => {
-                said.steering.insert(place.to_owned(), kind);
+                proposed.said.steering.insert(place.to_owned(), kind);
             }
-            None => said.content.push(place.to_owned()),
+            None => proposed.said.content.push(place.to_owned()),
         }
         kind
     }
@@ -383,10 +425,10 @@ impl Suggestion {
         if unnamed && !are_known(flows, &origin.tool) {
             return false;
         }
-        let known = || flows.about(&origin.tool).cloned().unwrap_or_default();
+        let known = || Proposed::of(flows.about(&origin.tool).cloned().unwrap_or_default());
         let entry = self.tools.entry(origin.tool.clone());
-        let (said, why) = entry.or_insert_with(|| (known(), BTreeSet::new()));
-        let records = &mut said.records;
+        let proposed = entry.or_insert_with(known);
+        let records = &mut proposed.said.records;
         let other = *records != Default::default() && records.at != at;
         // A kind that anybody can make up vouches only from records that are known to be the user's.
         let open = kind.is_open() && !records.own && records.author.is_empty();
@@ -395,7 +437,7 @@ impl Suggestion {
         }
         records.at = at;
         records.vouches.insert(field.clone(), kind);
-        why.insert(format!(
+        proposed.why.insert(format!(
             "record {}: `{}` of a record held the value of {used}",
             origin.seq,
             shown(&field)
@@ -426,9 +468,17 @@ impl Suggestion {
         self.workspaces.keys().map(String::as_str)
     }
 
-    /// What is said of tools.
-    pub fn tools(&self) -> impl Iterator<Item = (&ToolName, &ToolFlow)> {
-        self.tools.iter().map(|(tool, (said, _))| (tool, said))
+    /// What is said of tools, and is no comment.
+    pub fn tools(&self) -> impl Iterator<Item = (&ToolName, ToolFlow)> {
+        let tools = self.tools.iter();
+        let active = tools.map(|(tool, proposed)| (tool, proposed.active()));
+        active.filter(|(_, said)| !said.is_nothing())
+    }
+
+    /// What steers and what is content, of tools whose arguments only a person knows: no line is proposed that says so.
+    pub fn guessed(&self) -> impl Iterator<Item = (&ToolName, &ToolFlow)> {
+        let tools = self.tools.iter().filter(|(_, proposed)| proposed.doubtful);
+        tools.map(|(tool, proposed)| (tool, &proposed.said))
     }
 
     /// Values that only a person can answer for, and that nobody untrusted had a hand in; each with its tool.
@@ -455,12 +505,13 @@ impl Suggestion {
 
     /// All that is proposed for one tool, in its table: a file has each once.
     fn lines_for(&self, tool: &ToolName, is_there: impl Fn(&str) -> bool) -> String {
-        let head = format!("[flow.tools.\"{tool}\"]");
+        let head = head_of(tool);
         let is_there = is_there(&head);
         let (mut text, mut lines) = (String::new(), String::new());
-        if let Some((said, why)) = self.tools.get(tool) {
-            why.iter().for_each(|why| text.push_str(&remark(why)));
-            lines = table(tool, said);
+        if let Some(proposed) = self.tools.get(tool) {
+            let why = proposed.why.iter();
+            why.for_each(|why| text.push_str(&remark(why)));
+            lines = proposed.lines(tool);
         }
         let values = self.vouch.get(tool);
         if is_there {
@@ -570,7 +621,10 @@ fn added(head: &str, values: &BTreeMap<String, Used>) -> String {
 
 /// Lines for a table that is there, each in a comment.
 fn beside(head: &str, lines: &str) -> String {
-    let lines = lines.lines().map(|line| format!("# {line}\n"));
+    let lines = lines.lines().map(|line| match line.starts_with('#') {
+        true => format!("{line}\n"),
+        false => format!("# {line}\n"),
+    });
     let lines: String = lines.collect();
     format!("# in {head}, which is there already, write this in its place:\n{lines}")
 }
@@ -641,65 +695,9 @@ pub(super) fn place_of(path: &str) -> String {
     names.join("/")
 }
 
-/// Names of arguments that hold text and not a destination.
-const CONTENT_NAMES: [&str; 8] = [
-    "content",
-    "body",
-    "text",
-    "message",
-    "description",
-    "html",
-    "markdown",
-    "summary",
-];
-
-/// Whether an argument is a text, as its name has it; where nobody untrusted has written it, also as its value does.
-pub(super) fn looks_like_content(place: &str, text: &str, tainted: bool) -> bool {
-    let name = place
-        .rsplit('/')
-        .find(|name| *name != "*")
-        .unwrap_or_default();
-    let named = CONTENT_NAMES
-        .iter()
-        .any(|known| name.eq_ignore_ascii_case(known));
-    // A long text with lines names nothing; a long one without may be a URL.
-    named || (!tainted && text.contains('\n') && text.contains(' '))
-}
-
-/// The kind of an argument that steers, as its name and its value have it.
-pub(super) fn looks_like(place: &str, text: &str, declared: &Declared) -> Kind {
-    let name = place
-        .rsplit('/')
-        .find(|name| *name != "*")
-        .unwrap_or_default();
-    let name = name.to_ascii_lowercase();
-    let is_mail = |text: &str| {
-        let parts = text.split_once('@');
-        !text.contains(char::is_whitespace)
-            && parts.is_some_and(|(who, host)| !who.is_empty() && host.contains('.'))
-    };
-    if is_mail(text) {
-        Kind::Mail
-    } else if text.starts_with("https://") || text.starts_with("http://") {
-        Kind::Url
-    } else if ["iban", "account", "wallet"]
-        .iter()
-        .any(|part| name.contains(part))
-    {
-        Kind::Account
-    } else if declared.wants.mounts != Access::None
-        && ["path", "file", "folder", "source", "target"]
-            .iter()
-            .any(|part| name.contains(part))
-    {
-        Kind::File
-    } else if name == "id" || name.ends_with("_id") {
-        Kind::Id
-    } else if name == "user" || name == "assignee" || name == "channel" {
-        Kind::User
-    } else {
-        Kind::Value
-    }
+/// How the table of one tool begins.
+fn head_of(tool: &ToolName) -> String {
+    format!("[flow.tools.\"{tool}\"]")
 }
 
 /// The table of one tool, without what says nothing.

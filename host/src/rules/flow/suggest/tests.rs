@@ -214,6 +214,62 @@ fn what_others_wrote_is_not_content_by_its_looks() {
     assert!(!content(&["user", "web:https://evil.test"]));
 }
 
+/// Whoever wrote a server's tool has named its arguments, and whoever had influence on a wish has chosen its values.
+#[test]
+fn what_is_guessed_of_arguments_is_a_comment_where_a_stranger_may_have_led_to_it() {
+    let outside = |tool: &ToolName| {
+        about(tool).map(|mut declared| {
+            Arc::make_mut(&mut declared).outside = true;
+            declared
+        })
+    };
+    let (evil, none) = (["user", "web:https://evil.test"], BTreeSet::new);
+    let args = json!({"to": ["eve@evil.test"], "body": "rm"});
+    let wished = |label: &[&str]| [run(label, SENDS, args.clone(), &["to/0", "body"])];
+    let clean = wished(&["user"]);
+    for (suggestion, kind, is_comment) in [
+        (suggest(&clean, &flows(), about, none()), "mail", false),
+        (
+            suggest(&wished(&evil), &flows(), about, none()),
+            "value",
+            true,
+        ),
+        (suggest(&clean, &flows(), outside, none()), "mail", true),
+        (
+            suggest(&clean, &Flows::default(), about, none()),
+            "mail",
+            true,
+        ),
+    ] {
+        let text = suggestion.to_toml(|_| false);
+        let table: toml::Table = toml::from_str(&text).unwrap();
+        let said = &table["flow"]["tools"][SENDS];
+        for key in ["content", "steering"] {
+            assert_eq!(said.get(key).is_none(), is_comment, "{key}: {text}");
+        }
+        let form = format!("\n# steering = {{ to = \"{kind}\" }}\n# content = [\"body\"]\n");
+        assert_eq!(text.contains(&form), is_comment, "{text}");
+        assert_eq!(suggestion.tools().count(), usize::from(!is_comment));
+        assert_eq!(suggestion.guessed().count(), usize::from(is_comment));
+        if !is_comment {
+            assert_eq!(said["steering"]["to"].as_str(), Some(kind), "{text}");
+        }
+        // In a file that has the table it is a comment as all of it is, and in no other one.
+        let text = suggestion.to_toml(|_| true);
+        let mut lines = text.lines().filter(|line| !line.is_empty());
+        assert!(
+            lines.all(|line| line.starts_with('#') && !line.starts_with("# #")),
+            "{text}"
+        );
+    }
+    // Once is enough, in whichever run it was.
+    let [clean, led] = [&["user"][..], &evil].map(|label| wished(label)[0].clone());
+    for runs in [[clean.clone(), led.clone()], [led, clean]] {
+        let suggestion = suggest(&runs, &flows(), about, none());
+        assert_eq!(suggestion.guessed().count(), 1);
+    }
+}
+
 #[test]
 fn what_cannot_be_undone_gets_no_line() {
     let args = json!({"to": "anna@y.test"});

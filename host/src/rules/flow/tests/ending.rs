@@ -166,8 +166,12 @@ fn for_a_tool_that_nobody_has_described_a_form_is_offered() {
     };
     let (lines, open) = judged(&scene(&[], WEB));
     let head = "[flow.tools.\"other.act\"]\n# say which arguments say whom, where or what, and which are only sent; by their names:\n";
-    let guess = "# steering = { flag = \"value\", to = \"mail\" }\n# content = [\"text\"]";
+    let guess = "# steering = { flag = \"value\", to = \"value\" }\n# content = [\"text\"]";
     assert_eq!((lines, open), (vec![format!("{head}{guess}")], 3));
+    // Whoever had influence has chosen the values: what they look like says something where nobody had.
+    let (lines, _) = judged(&scene(&[], CLEAN));
+    let guess = "# steering = { flag = \"value\", to = \"mail\" }\n# content = [\"text\"]";
+    assert_eq!(lines, [format!("{head}{guess}")]);
     // Filled in, whom it is for is asked about, and nothing else.
     let said =
         "[tools.\"other.act\"]\nsteering = { to = \"mail\" }\ncontent = [\"flag\", \"text\"]";
@@ -178,7 +182,7 @@ fn for_a_tool_that_nobody_has_described_a_form_is_offered() {
     // Half of it said, the rest stands beside what is said.
     let said = "[tools.\"other.act\"]\ncontent = [\"flag\"]";
     let (lines, _) = judged(&scene_of(&format!("{POLICY}{said}"), &[], WEB));
-    let guess = "# steering = { to = \"mail\" }\n# content = [\"flag\", \"text\"]";
+    let guess = "# steering = { to = \"value\" }\n# content = [\"flag\", \"text\"]";
     assert_eq!(lines, [format!("{head}{guess}")]);
 }
 

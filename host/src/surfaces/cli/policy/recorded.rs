@@ -1,12 +1,13 @@
 //! Runs that are on record: in this journal, in a file as `runs show --json` prints one, or in an export.
 //!
-//! What is in this journal has to be as it was written. A file of records is whatever whoever wrote it says.
+//! What is in this journal has to be as it was written. A file of records is whatever whoever wrote it says, unless this
+//! host has exported it: so it counts as imported, and that is said.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::Scene;
+use super::super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Journal;
 use crate::rules::exported;
@@ -64,17 +65,25 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<V
     let head = bytes.split(|byte| *byte == b'\n').next();
     let head = head.and_then(|head| serde_json::from_slice::<Value>(head).ok());
     if head.is_some_and(|head| head.get("lazaret").is_some()) {
-        return Ok(Some(vec![exported::read(&bytes, journal.key())?.records]));
+        let exported = exported::read(&bytes, journal.key())?;
+        if !exported.authentic {
+            say_unproven(named);
+        }
+        return Ok(Some(vec![exported.records]));
     }
     let mut runs: Vec<Vec<Record>> = Vec::new();
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let record: Record = serde_json::from_slice(line).map_err(|error| {
-            let what = format!("`{named}`, line {}: this is no record: {error}", number + 1);
+        let wrong = |why: &str| {
+            let what = format!("`{named}`, line {}: this is no record: {why}", number + 1);
             Error::bad_input(what).hint("`lazaret runs show RUN --json` prints one record a line")
-        })?;
+        };
+        let record: Record =
+            serde_json::from_slice(line).map_err(|error| wrong(&error.to_string()))?;
+        let record = exported::unproven(record)
+            .ok_or_else(|| wrong("it names a run or a kind as no host would"))?;
         match runs
             .iter_mut()
             .find(|run| run.first().is_some_and(|known| known.run == record.run))
@@ -83,5 +92,17 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<V
             None => runs.push(vec![record]),
         }
     }
+    say_unproven(named);
     Ok(Some(runs))
+}
+
+/// Says so of a file whose records may be anybody's.
+fn say_unproven(named: &str) {
+    let what = format!(
+        "this host vouches for no record in `{named}`: each counts as imported, and whoever wrote it may have said anything"
+    );
+    print::warning(
+        &what,
+        "name the run itself, or a file that `lazaret runs export RUN --output FILE` wrote here",
+    );
 }

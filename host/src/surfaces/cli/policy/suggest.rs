@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::runs::open;
 use super::super::{Scene, print};
 use super::recorded;
+use crate::rules::flow::lines::ToolFlow;
 use crate::surfaces::paint::foreign;
 use crate::words::error::Result;
 use crate::words::event::Record;
@@ -43,6 +44,10 @@ impl Suggest {
             let tools: Map<String, Value> = tools
                 .map(|(tool, said)| (tool.to_string(), json!(said)))
                 .collect();
+            let guessed = suggestion.guessed();
+            let guessed: Map<String, Value> = guessed
+                .map(|(tool, said)| (tool.to_string(), arguments(said)))
+                .collect();
             let vouch: Vec<Value> = suggestion.vouched().map(told).collect();
             let left: Vec<&str> = suggestion.left().collect();
             let doubtful: Vec<Value> = suggestion.doubtful().map(told).collect();
@@ -50,8 +55,8 @@ impl Suggest {
             let denied: Vec<Value> = suggestion.denied().map(as_json).collect();
             let workspaces: Vec<&str> = suggestion.workspaces().collect();
             let all = json!({
-                "tools": tools, "vouch": vouch, "doubtful": doubtful, "asked": asked,
-                "denied": denied, "workspaces": workspaces, "left": left,
+                "tools": tools, "guessed": guessed, "vouch": vouch, "doubtful": doubtful,
+                "asked": asked, "denied": denied, "workspaces": workspaces, "left": left,
             });
             print::value(&all, true);
             return Ok(0);
@@ -68,6 +73,11 @@ impl Suggest {
         }
         Ok(0)
     }
+}
+
+/// What is said of the arguments of a tool.
+fn arguments(said: &ToolFlow) -> Value {
+    json!({"steering": said.steering, "content": said.content})
 }
 
 /// A line, and what it is about.
