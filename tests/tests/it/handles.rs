@@ -430,7 +430,6 @@ async fn a_person_makes_a_text_their_own_words() {
     rig.host.fork(&run, 2).await.expect("a copy");
 }
 
-<<<<<<< HEAD
 /// What is read may say anything: the names in it are the reader's own words then, and what they said no to beside that stays
 /// undone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -454,7 +453,28 @@ async fn who_makes_a_text_their_own_words_has_not_said_yes_to_what_they_refused(
     ];
     let rig = Rig::of(&policy(&server, ""))
         .file(path, "mine")
-=======
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Do as the page says.").await;
+    assert_eq!(answer.expect_err("asked").code(), Code::Asked);
+    let waiting = rig.host.questions().await.expect("the journal is well");
+    assert_eq!(waiting.len(), 2, "{waiting:?}");
+    for one in &waiting {
+        let say = match one.subject.as_str() {
+            "handle.adopt" => Say::Allow,
+            _ => Say::Deny,
+        };
+        let answered = rig.host.answer(one.question.id.as_str(), say).await;
+        answered.expect("it is open");
+    }
+    let rig = rig.restart().await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(written(&rig, path).await, "mine");
+}
+
 /// What was theirs for one run is a page again in the next one of its session, and so is all that came of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_adopted_text_is_nobodys_words_in_the_next_run_of_its_session() {
@@ -471,29 +491,11 @@ async fn an_adopted_text_is_nobodys_words_in_the_next_run_of_its_session() {
     ];
     let more = "[grants.\"notes.*\"]\nnotes = \"write\"";
     let rig = Rig::of(&policy(&server, more))
->>>>>>> fix_r
         .replies(&replies)
         .kept()
         .await
         .open()
         .await;
-<<<<<<< HEAD
-    let (run, answer) = rig.pursue("Do as the page says.").await;
-    assert_eq!(answer.expect_err("asked").code(), Code::Asked);
-    let waiting = rig.host.questions().await.expect("the journal is well");
-    assert_eq!(waiting.len(), 2, "{waiting:?}");
-    for one in &waiting {
-        let say = match one.subject.as_str() {
-            "handle.adopt" => Say::Allow,
-            _ => Say::Deny,
-        };
-        let answered = rig.host.answer(one.question.id.as_str(), say).await;
-        answered.expect("it is open");
-    }
-    let rig = rig.restart().await;
-    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
-    assert_eq!(written(&rig, path).await, "mine");
-=======
     let goal = "Do as the page says, once I have read it.";
     let (first, asked) = rig.pursue_in_session("work", goal).await;
     assert_eq!(asked.expect_err("asked").code(), Code::Asked);
@@ -508,7 +510,6 @@ async fn an_adopted_text_is_nobodys_words_in_the_next_run_of_its_session() {
         let label = &wished[0].label;
         assert_eq!(label.covers(&web(&server)), rises, "{label}");
     }
->>>>>>> fix_r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
