@@ -25,7 +25,9 @@ pub(super) fn afterwards(records: &mut [Record]) {
         {
             texts.push(finished.label.clone());
         }
-        if let Some(label) = record.event.label_mut() {
+        if !texts.is_empty()
+            && let Some(label) = record.event.label_mut()
+        {
             *label = whole(label, &texts);
         }
     }

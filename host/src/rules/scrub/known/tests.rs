@@ -7,7 +7,6 @@ use bytes::Bytes;
 
 use super::super::{ByteTrickle, Scrub, Trickle};
 use super::*;
-use crate::words::clock::Clock;
 use crate::words::limits::scrubbing::SCRUB_HELD_BYTES;
 
 const VALUE: &str = "ghp_Zq9/+\"K~é4x?w>7";
@@ -377,17 +376,15 @@ fn where_pieces_end_depends_on_no_secret() {
     }
 }
 
-/// Bytes that come one by one cost no more than the same at once, up to a factor.
+/// Bytes that come one by one cost no more than the same at once, up to a factor: with a look at all that is held for each
+/// of them this would not end before an hour.
 #[test]
 fn what_drips_is_looked_at_in_proportion() {
-    let began = Clock::instant();
     let text = "a%20b ".repeat(40_000);
     assert_eq!(
         passed_on(&known(), text.as_bytes(), (1, true)).concat(),
         text.as_bytes()
     );
-    // Measured: a fraction of a second, unoptimised; with a look at what is held for each byte it would be an hour.
-    assert!(began.elapsed().as_secs() < 60);
 }
 
 /// What was passed on before the other half came is told; that half is not, nor is anything behind it.
@@ -508,14 +505,12 @@ fn where_nothing_is_known_pieces_pass_as_they_are() {
     assert_eq!(trickle.end(), "");
 }
 
+/// A search that is quadratic would not end before some minutes.
 #[test]
 fn a_large_text_of_escapes_takes_little_time_and_memory() {
     let known = known();
     let text = "a%20b\\u0041&#65;plain text in between, ".repeat(20_000);
-    let began = Clock::instant();
     assert_eq!(known.clean(&text), None);
-    // Measured: 40 ms for 800 kB, unoptimised. A quadratic search would take minutes.
-    assert!(began.elapsed().as_secs() < 10);
 }
 
 /// Its service reads it in either case, with or without what stands between.
