@@ -205,6 +205,7 @@ fn declared(tool: &str) -> Declared {
         "site.comment" => ("external-stateful", "doc to text"),
         "files.write" => ("side-effecting", "path content"),
         "files.read" => ("read-only", "path text"),
+        "mail.attach" => ("external-stateful", "path"),
         "files.move" => ("side-effecting", "source target"),
         "files.remove" => ("destructive", "path"),
         "bank.pay" => ("external-stateful", "account whom note amount"),

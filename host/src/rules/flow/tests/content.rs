@@ -483,6 +483,13 @@ fn an_id_or_a_mere_value_is_no_destination_of_private_content() {
             json!({"amount": "12"}),
             Ask(&["private content goes to"]),
         );
+    // Nor is a file, which says what and not to whom.
+    let attach = "[tools.\"mail.attach\"]\nsteering = { path = \"file\" }";
+    scene_of(&format!("{POLICY}{attach}"), &["Send docs/a"], OWN).check(
+        "mail.attach",
+        json!({"path": "docs/a"}),
+        Ask(&["private content goes to"]),
+    );
 }
 
 #[test]
