@@ -4,6 +4,7 @@
 //! `tests/forge` holds the attempts to get around it, none of which compiles.
 
 mod consent;
+mod hushed;
 pub mod journal;
 
 use std::collections::BTreeMap;
@@ -19,15 +20,15 @@ use crate::rules::policy::Policy;
 use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Remade, Spent, Verdict,
-    Weighed,
+    Content, Denial, EffectKind, End, Event, Finished, Glimpse, Judged, Question, Remade, Spent,
+    Verdict, Weighed,
 };
-use crate::words::id::{Digest, Seq};
+use crate::words::id::{Digest, RunId, Seq};
 use crate::words::label::Label;
-use crate::words::length::json_bytes;
 
 pub use consent::{all_asked, asked};
 use consent::{answered, consent};
+use hushed::{SECRET, hush, hush_glimpse};
 use journal::{Journal, Stamp};
 
 /// Proof that one effect was allowed and that the judgement is on record. Used once: performing
@@ -167,6 +168,12 @@ impl Gate {
     #[must_use]
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Shows the run's watchers what somebody says who may know a secret: of what is secret, that it was said.
+    pub(crate) fn glimpse(&self, run: &RunId, mut glimpse: Glimpse) {
+        hush_glimpse(&mut glimpse, &self.policy.flows.classes);
+        self.journal.glimpse(run, glimpse);
     }
 
     /// Judges an effect and, if it is allowed, lets `perform` happen between the two records of it:
@@ -449,24 +456,6 @@ impl Gate {
         };
         self.journal
             .append(&caller.run, of, Event::Finished(finished))
-    }
-}
-
-/// What stands on record in place of the words of whoever knows a secret.
-const SECRET: &str = "secret";
-
-/// Takes out of what stands on record what somebody says who knows a secret.
-fn hush(content: &mut Content, weighed: &mut [Weighed], verdict: &mut Verdict) {
-    for value in weighed {
-        value.value = String::new();
-    }
-    if let Verdict::Deny(denial) = verdict {
-        denial.reason = SECRET.to_owned();
-        denial.allow.clear();
-    }
-    if let Content::Inline(value) = content {
-        let bytes = json_bytes(value);
-        *content = Content::Size { bytes };
     }
 }
 

@@ -138,6 +138,22 @@ fn what_a_flag_does_not_loosen_is_said() {
     }
 }
 
+/// What a workspace says of `mode` counts where its user says nothing, and does not loosen what they say: `auto` is a word too.
+#[test]
+fn a_workspace_does_not_loosen_how_flows_are_judged() {
+    let station = Station::new();
+    let auto = ["flow.mode", "--set", "flow.mode=auto"];
+    for mode in ["off", "shadow"] {
+        station.write("lazaret.toml", format!("[flow]\nmode = \"{mode}\"\n"));
+        station.trust();
+        station.write_user_file("");
+        assert_eq!(shown(&station, &[], &["flow.mode"]).0, mode);
+        assert_eq!(shown(&station, &[], &auto).0, "auto", "{mode}");
+        station.write_user_file("[flow]\nmode = \"auto\"\n");
+        assert_eq!(shown(&station, &[], &["flow.mode"]).0, "auto", "{mode}");
+    }
+}
+
 #[test]
 fn a_profile_of_a_workspace_counts_once_it_is_trusted_and_widens_nothing() {
     let station = Station::new();

@@ -100,7 +100,7 @@ login = { client = \"x\", env = \"AWS_SECRET_ACCESS_KEY\", issuer = \"https://ev
         "\n  web.* 2 destinations\n    GET|HEAD https://a.test/\n    \
          POST http://b.test/ (private addresses too)\n",
         "\n  confirmed = [\"files.remove\"]\n",
-        "\n  [flow] mode = \"off\"\n",
+        "\n  [flow] mode = \"off\"\n    loosens: flows are not judged, unless you say a `mode` yourself\n",
         "\n  [serve] listen = \"127.0.0.1:1\"\n",
     ]);
     let told = station.run(&["policy", "trust", "--json"]).ends(0).json();

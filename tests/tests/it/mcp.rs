@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lazaret::words::event::{Event, Glimpse, Sight};
+use lazaret::words::id::RunId;
 use lazaret::words::label::Label;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::{error, value};
@@ -97,9 +98,8 @@ async fn pictures_are_artifacts() {
     assert!(artifacts[0].bytes.starts_with(b"\x89PNG"));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn progress_is_seen_by_whoever_watches() {
-    let rig = rig("good", "").await.open().await;
+/// What whoever watches sees of how far a call of `mail.progress` is.
+async fn far(rig: &Rigged) -> (RunId, Vec<(String, Option<f32>)>) {
     let (run, tasks) = (rig.host.new_run(), Tasks::new());
     let mut watcher = rig.host.watch(&run);
     rig.call_in(run.clone(), &tasks, ("mail.progress", "{}"))
@@ -125,9 +125,25 @@ async fn progress_is_seen_by_whoever_watches() {
             Sight::Glimpse { .. } | Sight::Record(_) => {}
         }
     }
+    (run, seen)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn progress_is_seen_by_whoever_watches() {
+    let rig = rig("good", "").await.open().await;
+    let (run, seen) = far(&rig).await;
     assert_eq!(seen, [("a quarter".to_owned(), Some(25.0))]);
     // It is told to whoever watches, and stands nowhere that a model reads.
     assert!(!rig.journal(&run).await.contains("a quarter"));
+}
+
+/// What a tool of class `secret` says on the way is as secret as what it returns: how far it is can be seen, and no word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_the_progress_of_a_secret_tool_no_word_is_seen() {
+    let secret = "[mcp.mail.tools.progress]\nsensitivity = \"secret\"";
+    let rig = rig("good", secret).await.open().await;
+    let (_, seen) = far(&rig).await;
+    assert_eq!(seen, [("secret".to_owned(), Some(25.0))]);
 }
 
 /// Its environment is what was named; its session, group and folder are its own, and it has no terminal.

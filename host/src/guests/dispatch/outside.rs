@@ -70,7 +70,7 @@ async fn perform(permitted: Permitted<'_>, inner: Caller, served: &Served, call:
         deadline: inner.deadline,
         repeatable: call.declared.is_repeatable(),
         progress: progress(station, (&inner, &trail.label), tool),
-        wants: wanted::wants((station, tasks), &inner, served),
+        wants: wanted::wants((station, tasks), &inner, (tool, served)),
     };
     let answer = tasks.unless_cancelled(asked((station, &inner), (tool, served), ask));
     let answer = answer.await;
@@ -146,7 +146,7 @@ fn progress(station: &Arc<Station>, (inner, server): (&Caller, &Label), tool: &T
             percent: percent.map(f32::from),
             label: label.clone(),
         };
-        station.gate.journal().glimpse(&run, glimpse);
+        station.gate.glimpse(&run, glimpse);
     })
 }
 

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::super::apart::Sampling;
-use super::super::catalog::Served;
+use super::super::catalog::{Served, Tool};
 use super::super::station::Station;
 use super::super::tasks::Tasks;
+use super::of_outcome;
 use crate::edges::answers::Awaited;
 use crate::edges::mcp::Wants;
 use crate::gate::Performed;
@@ -34,7 +35,7 @@ use crate::words::limits::servers::{ANSWER_LOOK_MS, FORMS_PER_CALL};
 struct Asker {
     station: Arc<Station>,
     tasks: Tasks,
-    /// The call as a caller, under the influence of its server.
+    /// The call as a caller, under the influence of its server. What that says is as secret as what its tool returns.
     caller: Caller,
     server: String,
     asks: Asks,
@@ -48,17 +49,18 @@ struct Asker {
 pub(super) fn wants(
     (station, tasks): (&Arc<Station>, &Tasks),
     inner: &Caller,
-    served: &Served,
+    (tool, served): (&Tool, &Served),
 ) -> Option<Wants> {
     let terms = served.server.terms();
     if terms.asks == Asks::default() {
         return None;
     }
+    let label = inner.label.join(&terms.label());
     let asker = Arc::new(Asker {
         station: station.clone(),
         tasks: tasks.clone(),
         caller: Caller {
-            label: inner.label.join(&terms.label()),
+            label: of_outcome(tool, label),
             ..inner.clone()
         },
         server: terms.name.clone(),
@@ -66,9 +68,11 @@ pub(super) fn wants(
         forms: AtomicU32::new(0),
         replies: Mutex::new(()),
     });
-    Some(Arc::new(move |want, params| {
+    Some(Arc::new(move |want, mut params| {
         let asker = asker.clone();
         Box::pin(async move {
+            // Before anything is cut: half a secret is not recognised.
+            asker.station.scrub.clean_value(&mut params);
             match want {
                 Want::Form => asker.form(&params).await,
                 Want::Reply => asker.reply(&params).await,

@@ -79,8 +79,7 @@ impl Visit {
             percent,
             label: self.influence(),
         };
-        let journal = self.station.gate.journal();
-        journal.glimpse(&self.caller.run, glimpse);
+        self.station.gate.glimpse(&self.caller.run, glimpse);
     }
 
     /// Tells watchers of the newest line.
@@ -96,8 +95,7 @@ impl Visit {
             fields: line.fields.as_object().cloned().unwrap_or_default(),
             label: self.influence(),
         };
-        let journal = self.station.gate.journal();
-        journal.glimpse(&self.caller.run, glimpse);
+        self.station.gate.glimpse(&self.caller.run, glimpse);
     }
 
     /// Who has influence on what the guest says now: whoever wished for the call, and all that it has heard since. What

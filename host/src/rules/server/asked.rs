@@ -75,7 +75,15 @@ impl Effect for Put {
         true
     }
 
-    fn judge(&self, _: &Caller, _: &Policy) -> Result<Allowed<()>, Denial> {
+    /// A form is on record and shown to whoever looks, and what is secret is neither.
+    fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<()>, Denial> {
+        if policy.flows.classes.is_secret(&caller.label) {
+            let reason = format!(
+                "what the server `{}` asks a person may hold a secret",
+                self.server
+            );
+            return Err(deny("secret", reason));
+        }
         let rule = format!("`elicitation` of [mcp.{}]", self.server);
         let (call, nth) = self.of;
         let what = Digest::of(text::canonical(&self.form.content()).as_bytes());
@@ -537,15 +545,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn nothing_that_is_secret_is_told_to_a_server() {
-        let told = |is_secret| Told {
-            server: "mail".to_owned(),
-            want: Want::Form,
-            content: json!({"name": "sesame"}),
-            is_secret,
-        };
-        let caller = |label| Caller {
+    fn caller(label: Label) -> Caller {
+        Caller {
             run: RunId::known("run"),
             parent: 0,
             place: Place::default(),
@@ -558,6 +559,34 @@ mod tests {
             depth: 0,
             deadline: Deadline::after_ms(1_000),
             budget: Budget::of_calls(0),
+        }
+    }
+
+    #[test]
+    fn nobody_is_shown_a_form_that_may_hold_a_secret() {
+        let put = Put {
+            server: "mail".to_owned(),
+            form: Form {
+                message: "who?".to_owned(),
+                schema: json!({}),
+            },
+            of: (1, 0),
+        };
+        let policy = Policy::nothing("test");
+        let server = Label::of(super::super::source("mail"));
+        assert!(put.judge(&caller(server.clone()), &policy).is_ok());
+        let knows = server.with(Source::new(Sort::Secret, "mail.pin"));
+        let denied = put.judge(&caller(knows), &policy).unwrap_err();
+        assert_eq!(denied.rule, "secret");
+    }
+
+    #[test]
+    fn nothing_that_is_secret_is_told_to_a_server() {
+        let told = |is_secret| Told {
+            server: "mail".to_owned(),
+            want: Want::Form,
+            content: json!({"name": "sesame"}),
+            is_secret,
         };
         let policy = Policy::nothing("test");
         let user = caller(Label::of(Source::user()));

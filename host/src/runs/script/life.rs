@@ -267,7 +267,7 @@ impl<'a> Life<'a> {
                     label: self.under(),
                 };
                 let run = &self.script.caller.run;
-                station.gate.journal().glimpse(run, glimpse);
+                station.gate.glimpse(run, glimpse);
             }
             self.trail.keep_line(LogLine {
                 level,

@@ -71,7 +71,6 @@ impl FlowTable {
 
 /// Adds one file's table to what is known.
 pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
-    flows.mode = stricter(flows.mode, table.mode);
     flows.strict |= table.strict;
     flows.written.itself |= table.is_written();
     if let Some(hold) = table.hold
@@ -127,11 +126,15 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
 /// # Errors
 /// `BadInput` for a number out of its range.
 pub(super) fn nothing_said(files: &[&FlowTable]) -> Result<Flows> {
+    let mode = files.iter().filter_map(|table| table.mode);
     let browse = files.iter().filter_map(|table| table.browse).max();
     let bits = files.iter().filter_map(|table| table.bits).min();
     let named = files.iter().any(|table| table.common.is_some());
     Ok(Flows {
         guards: guarding::together(files)?,
+        mode: mode
+            .max_by_key(|mode| strictness(*mode))
+            .unwrap_or_default(),
         browse: browse.unwrap_or_default(),
         // The least that any file grants.
         bits: bits.unwrap_or(HANDLE_BITS),
@@ -144,16 +147,15 @@ pub(super) fn nothing_said(files: &[&FlowTable]) -> Result<Flows> {
     })
 }
 
-/// Of two files the one that judges more holds; `auto` gives way to whatever is said.
-fn stricter(known: Mode, said: Option<Mode>) -> Mode {
-    let rank = |mode: Mode| match mode {
-        Mode::Auto => 0,
-        Mode::Off => 1,
-        Mode::Shadow => 2,
+/// Of two files the one that judges more holds. Who says `auto` has said something: `off` and `shadow` count where nobody
+/// says more.
+fn strictness(mode: Mode) -> u8 {
+    match mode {
+        Mode::Off => 0,
+        Mode::Shadow => 1,
+        Mode::Auto => 2,
         Mode::Enforce => 3,
-    };
-    said.filter(|said| rank(*said) > rank(known))
-        .unwrap_or(known)
+    }
 }
 
 fn check_plugin(key: &str, name: &str) -> Result<()> {
@@ -237,7 +239,9 @@ mod tests {
         for (one, other, mode) in [
             ("", "", Mode::Auto),
             ("", "mode = 'off'", Mode::Off),
-            ("mode = 'auto'", "mode = 'off'", Mode::Off),
+            ("", "mode = 'shadow'", Mode::Shadow),
+            ("mode = 'auto'", "mode = 'off'", Mode::Auto),
+            ("mode = 'auto'", "mode = 'shadow'", Mode::Auto),
             ("mode = 'shadow'", "mode = 'off'", Mode::Shadow),
             ("mode = 'enforce'", "mode = 'off'", Mode::Enforce),
             ("mode = 'enforce'", "mode = 'shadow'", Mode::Enforce),

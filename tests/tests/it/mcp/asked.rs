@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lazaret::rules::questions::Waiting;
-use lazaret::words::event::{Answer, Event, Sight, Verdict};
+use lazaret::words::event::{Answer as Say, Event, Sight, Verdict};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::value;
@@ -90,7 +90,7 @@ async fn a_form_is_a_question_of_the_run_and_its_answer_goes_to_its_server() {
             let refused = rig.host.answer_form(id, wrong).await.unwrap_err();
             assert_eq!(refused.code(), Code::BadInput, "{refused}");
         }
-        let refused = rig.host.answer(id, Answer::Allow).await.unwrap_err();
+        let refused = rig.host.answer(id, Say::Allow).await.unwrap_err();
         assert_eq!(refused.code(), Code::BadInput, "{refused}");
         rig.host
             .answer_form(id, json!({"name": "Ada"}))
@@ -118,7 +118,7 @@ async fn a_no_is_told_to_the_server_and_its_call_goes_on() {
     let rig = rig("", ASK).await.open().await;
     let (_, told) = answered(&rig, async |waiting| {
         let id = waiting.question.id.as_str();
-        rig.host.answer(id, Answer::Deny).await.unwrap();
+        rig.host.answer(id, Say::Deny).await.unwrap();
     })
     .await;
     assert_eq!(told, "{\"action\":\"decline\"}");
@@ -133,7 +133,7 @@ async fn no_secret_is_told_to_a_server() {
         let secret = json!({"name": "my sesame-open-9431"});
         let refused = rig.host.answer_form(id, secret).await.unwrap_err();
         assert!(refused.message().contains("holds a secret"), "{refused}");
-        rig.host.answer(id, Answer::Deny).await.unwrap();
+        rig.host.answer(id, Say::Deny).await.unwrap();
     })
     .await;
     assert_eq!(told, "{\"action\":\"decline\"}");
@@ -205,6 +205,61 @@ async fn the_model_of_a_server_must_exist() {
     );
 }
 
+/// What a tool of class `secret` has its server say in the middle of a call is as secret as what it returns, and so is all
+/// that a server says which policy calls secret: no model is asked, and no form of it is on record or shown to anybody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_secret_is_put_to_no_model_and_to_no_person() {
+    let tools = "[mcp.mail.tools.wish_form]\nsensitivity = \"secret\"\n[mcp.mail.tools.wish_model]\nsensitivity = \"secret\"";
+    let class =
+        "[flow.classes]\n\"mcp:mail\" = { integrity = \"untrusted\", secrecy = \"secret\" }";
+    for (policy, tools) in [("", tools), (class, "")] {
+        let says = format!("{ASK}\n{SAMPLING}\n{tools}");
+        let rig = rig(policy, &says).await.open().await;
+        let form = rig.call("mail.wish_form", json!({})).await;
+        let journal = rig.journal(&form.run).await;
+        assert!(journal.contains("form of mcp:mail"), "{journal}");
+        assert!(!journal.contains("password"), "{journal}");
+        rig.call("mail.wish_model", json!({})).await;
+        let told = notes(rig.folder());
+        let told: Vec<&str> = told
+            .lines()
+            .filter(|line| line.starts_with("told "))
+            .collect();
+        assert_eq!(told, ["told {\"action\":\"decline\"}", "told -32600"]);
+    }
+}
+
+/// What a server says in the middle of a call is scrubbed as its answer is: it may have been given a secret.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_model_is_told_a_secret_that_a_server_says() {
+    let server = Server::start().await;
+    let body = json!({"choices": [{"message": {"role": "assistant", "content": "Tweet."}, "finish_reason": "stop"}]});
+    server.say(vec![Answer {
+        path: "/v1/chat/completions".to_owned(),
+        body: body.to_string(),
+        ..Answer::default()
+    }]);
+    let policy = format!(
+        "[flow]\nmode = \"off\"\n[models.m]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:{}/v1\"\nmodel = \"m\"\n\
+         private = true\nstream = false",
+        server.port()
+    );
+    let says = format!(
+        "{}\nenv = {{ TOKEN = {{ secret = \"mail-token\" }} }}",
+        SAMPLING.replace("script", "m")
+    );
+    let rig = unread(&policy, &says).await;
+    let rig = rig.secret("mail-token", "sesame-open-9431");
+    let rig = rig.trusting("mail").await.open().await;
+    let called = rig.call("mail.wish_model", json!({})).await;
+    let told = value(&called.outcome).to_string();
+    assert!(told.contains("Tweet."), "{told}");
+    let sent = server.sent();
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert!(sent[0].contains("REDACTED"), "{sent:?}");
+    assert!(!sent[0].contains("sesame"), "{sent:?}");
+}
+
 /// What a replay is without a server, a person and a model: whoever would be asked again is not there, and nobody waits for them.
 async fn goes_the_same_way(rig: &Rigged, run: &RunId) {
     let before = notes(rig.folder());
@@ -222,7 +277,7 @@ async fn a_form_that_was_declined_is_put_to_nobody_again() {
     let rig = rig("", ASK).await.open().await;
     let (run, told) = answered(&rig, async |waiting| {
         let id = waiting.question.id.as_str();
-        rig.host.answer(id, Answer::Deny).await.unwrap();
+        rig.host.answer(id, Say::Deny).await.unwrap();
     })
     .await;
     assert_eq!(told, "{\"action\":\"decline\"}");

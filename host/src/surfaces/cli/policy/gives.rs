@@ -357,11 +357,23 @@ fn as_written(file: &ConfigFile) -> Vec<Gift> {
             "" => String::new(),
             table => format!("[{table}] "),
         };
-        all.extend(lines.map(|(name, value)| {
-            Gift::new(format!("{said}{name}"), format!("= {}", written(value)))
+        all.extend(lines.map(|(name, value)| Gift {
+            with: loosened((table, name.as_str()), value),
+            ..Gift::new(format!("{said}{name}"), format!("= {}", written(value)))
         }));
     }
     all
+}
+
+/// What a line lets pass that is judged where no file says anything.
+fn loosened(key: (&str, &str), value: &Value) -> Vec<String> {
+    let said = value.as_str().filter(|_| key == ("flow", "mode"));
+    let what = match said.unwrap_or_default() {
+        "off" => "flows are not judged",
+        "shadow" => "what flows would be asked about, or denied, passes",
+        _ => return Vec::new(),
+    };
+    vec![format!("loosens: {what}, unless you say a `mode` yourself")]
 }
 
 #[cfg(test)]
@@ -379,13 +391,13 @@ mod tests {
         };
         let said: Vec<String> = as_written(&file)
             .iter()
-            .map(|gift| format!("{} {}", gift.what, gift.gives))
+            .map(|gift| format!("{} {} {}", gift.what, gift.gives, gift.with.join(" ")))
             .collect();
         for part in [
             "confirmed = [\"a.b\"]",
             "ask = [\"c.d\"]",
             "block = [\"e.f\"]",
-            "[flow] mode = \"off\"",
+            "[flow] mode = \"off\" loosens: flows are not judged",
             "[flow] vouch = [\"x\", \"\\u202Ey\"]",
             "accepts = \"private\"",
             "[serve] listen = \"0.0.0.0:1\"",
@@ -395,5 +407,11 @@ mod tests {
                 "{part}: {said:?}"
             );
         }
+        let loose = |mode: &str| loosened(("flow", "mode"), &Value::from(mode)).len();
+        assert_eq!(
+            ["auto", "off", "shadow", "enforce"].map(loose),
+            [0, 1, 1, 0]
+        );
+        assert!(loosened(("flow", "hold"), &Value::from("off")).is_empty());
     }
 }
