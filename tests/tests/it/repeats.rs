@@ -172,6 +172,36 @@ async fn the_last_attempt_is_what_came_of_a_call() {
     assert!(!outcome.spent.repeated);
 }
 
+/// That there was a second attempt is the doing of whoever had influence on the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_came_of_the_last_attempt_is_under_the_influence_of_those_before() {
+    let (server, other) = (Server::start().await, Server::start().await);
+    let elsewhere = Answer {
+        once: true,
+        headers: [("location".to_owned(), page(&other, "/busy"))].into(),
+        ..says("/", 302)
+    };
+    server.say(vec![elsewhere, says("/", 200)]);
+    other.say(vec![says("/busy", 503)]);
+    let policy = format!(
+        "[grants.\"web.*\"]\n\
+         fetch = [{{ url = \"{}\", private = true }}, {{ url = \"{}\", private = true }}]\n\
+         [flow]\nmode = \"off\"\nhold = \"never\"",
+        page(&server, "/"),
+        page(&other, "/")
+    );
+    let rig = Rig::of(&policy).open().await;
+    let call = ("web.get_page", json!({"url": page(&server, "/")}));
+    let (records, outcome) = asked(&rig, call, again(1, 1)).await;
+    assert!(outcome.result.is_ok(), "{outcome:?}");
+    assert_eq!(judged(&records, "web.get_page"), 2);
+    assert_eq!((server.seen().len(), other.seen().len()), (2, 1));
+    let label = &outcome.label;
+    for one in [&server, &other] {
+        assert!(label.covers(&crate::page::web(one)), "{label}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changes_something_is_never_made_again() {
     let nobody = Nobody::new();

@@ -1,5 +1,6 @@
 //! Secrets: on the wire in their declared place, and nowhere else.
 
+use std::io::Write;
 use std::path::Path;
 
 use lazaret::words::event::Sight;
@@ -358,4 +359,57 @@ async fn nothing_is_named_by_a_secret() {
     assert_nowhere("the outcome", &format!("{:?}", called.outcome));
     let rig = host.close();
     assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
+}
+
+/// Whoever gets an export reads what nobody knew to be a secret when it was kept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_become_a_secret_since_leaves_with_no_export() {
+    let host = Rig::of("").kept().await.open().await;
+    let wish = json!({"text": format!("it is {CANARY} today")});
+    let run = host.call("text.count", wish).await.run;
+    let rig = host.close();
+    let before = rig.audit().export(&run, false).await;
+    assert!(before.expect("it holds no secret yet").contains(CANARY));
+    let rig = rig.secret("canary", CANARY);
+    let refused = rig.audit().export(&run, false).await;
+    let error = refused.expect_err("it holds a secret");
+    assert_eq!(error.code(), Code::Denied, "{error:?}");
+    assert_nowhere("the refusal", &format!("{error:?}"));
+    let redacted = rig.audit().export(&run, true).await;
+    let text = redacted.expect("without it");
+    assert_nowhere("the export", &text);
+    assert!(text.contains("it is [REDACTED] today"), "{text}");
+}
+
+/// It may have been packed by whoever was sent the secret, and begins like a text.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_packed_and_begins_with_two_letters_is_passed_on_in_no_pieces() {
+    let mut state = 1_u32;
+    // More than comes at once, and nothing of the secret in all but the last of it.
+    let noise = (0..1_000_000).map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    });
+    let bytes: Vec<u8> = noise.chain(CANARY.bytes()).collect();
+    let level = flate2::Compression::new(2);
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
+    zlib.write_all(&bytes).unwrap();
+    let packed = zlib.finish().unwrap();
+    assert!(packed.starts_with(b"x^"));
+    let server = Server::start().await;
+    server.say(vec![Answer {
+        path: "/".to_owned(),
+        body: packed.into_iter().map(char::from).collect(),
+        bytes: true,
+        ..Answer::default()
+    }]);
+    let to = format!("http://127.0.0.1:{}/", server.port());
+    let policy = format!(
+        "flow.mode = \"off\"\n[grants.\"http.each\"]\nfetch = [{{ url = \"{to}\", private = true }}]"
+    );
+    let rig = Rig::of(&policy).guest("http").secret("canary", CANARY);
+    let host = rig.open().await;
+    let called = host.call("http.each", json!({"urls": [to]})).await;
+    let line = rig::value(&called.outcome)[0].as_str().unwrap();
+    assert_eq!(line, format!("{to} -> ok: 200  [REDACTED]"));
 }

@@ -13,6 +13,8 @@ use lazaret_tests::rig;
 use lazaret_tests::saying;
 use lazaret_tests::verdict::check_records;
 
+use crate::page::{page, url, web};
+
 async fn called(
     rig: &Rigged,
     surface: Surface,
@@ -453,6 +455,45 @@ async fn a_yes_covers_what_a_trusted_step_makes_of_a_call_and_nothing_else() {
     }
 }
 
+/// What the call itself held was known to whoever said yes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_to_what_a_handle_holds_covers_what_a_trusted_step_makes_of_it() {
+    let server = page().await;
+    let policy = format!(
+        "ask = [\"mail.run\"]
+        [[steps]]\ntools = \"mail.run\"\nbefore = \"pre.run\"
+        [flow]\nmode = \"auto\"\ntrust = [\"pre\", \"mail\"]
+        [flow.tools.\"mail.run\"]\nsteering = {{ to = \"mail\" }}\ncontent = [\"text\"]
+        [grants.\"mail.run\"]
+        [grants.\"web.get_page\"]\nfetch = [{{ url = \"{}\", private = true }}]",
+        url(&server, "/")
+    );
+    let to = "a@own.test";
+    let signed = json!({"input": {"to": to, "text": "signed"}});
+    let sink = json!({"effect": "side-effecting", "risk": "external_write"});
+    let replies = [
+        json!({"calls": [{"tool": "web.get_page", "args": {"url": url(&server, "/page")}}]}),
+        json!({"calls": [{"tool": "mail.run", "args": {"to": to, "text": {"$handle": "h1"}}}]}),
+        json!({"text": "Done."}),
+    ];
+    let pre = saying::component("pre", &json!({}), &signed.to_string());
+    let rig = Rig::of(&policy)
+        .component("pre", &pre)
+        .component("mail", &saying::echo("mail", &sink))
+        .replies(&replies);
+    let rig = rig.kept().await.open().await;
+    let (run, answer) = rig
+        .pursue(&format!("Write to {to} what the page says."))
+        .await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let remade = remade(&records).expect("it was changed");
+    assert!(remade.label.covers(&web(&server)), "{}", remade.label);
+    assert_eq!(remade.verdict.word(), "allow", "{remade:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replay_judges_again_what_steps_have_made_of_a_call() {
     let signed = json!({"input": {"to": "a@own.test", "text": "signed"}});
@@ -559,6 +600,51 @@ async fn a_step_after_a_secret_tool_knows_a_secret_and_no_record_does() {
         }
         let text = format!("{records:?}");
         assert!(!text.contains("canary"), "{text}");
+    }
+}
+
+/// What it is told was made by whoever had a hand in the call, and of all that its guest has read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_after_is_under_the_influence_of_the_step_before_and_of_what_was_read() {
+    let read = ("files.read", json!({"path": "inbox/letter.txt"}));
+    for (call, before, source) in [
+        (COUNT(), "before = \"pre.run\"", "tool:pre.run"),
+        (read, "", "file:inbox"),
+    ] {
+        let policy = format!(
+            "[[steps]]\ntools = \"{}\"\n{before}\nafter = \"post.run\"
+            [[steps]]\ntools = \"{}\"\nafter = \"watch.run\"\nobserve = true
+            [mounts.inbox]\npath = \"inbox\"
+            [grants.\"files.read\"]\nmounts = {{ inbox = \"read\" }}",
+            call.0, call.0
+        );
+        let rig = Rig::of(&policy)
+            .component("pre", &saying::component("pre", &json!({}), "{}"))
+            .component("post", &saying::component("post", &json!({}), "1"))
+            .component("watch", &saying::component("watch", &json!({}), "1"))
+            .file("inbox/letter.txt", "Dear reader");
+        let rig = rig.open().await;
+        let (records, _) = called(&rig, Surface::Cli, call).await;
+        for step in ["watch.run", "post.run"] {
+            let judged = judged(&records);
+            let step = judged.iter().find(|judged| judged.subject == step);
+            let label = step.expect("it is asked").label.to_string();
+            assert!(label.contains(source), "{label}");
+        }
+    }
+}
+
+/// That a call has failed is the doing of the step that failed it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_fails_a_call_stands_in_its_label() {
+    let failing = saying::failing("odd", &json!({}), false, &json!({"code": "CONFLICT"}));
+    for key in ["before", "after"] {
+        let policy = step(&format!("{key} = \"odd.run\""));
+        let rig = Rig::of(&policy).component("odd", &failing).open().await;
+        let (_, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+        assert_eq!(rig::error(&outcome).code(), Code::Conflict);
+        let label = outcome.label.to_string();
+        assert!(label.contains("tool:odd.run"), "{key}: {label}");
     }
 }
 

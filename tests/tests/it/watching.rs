@@ -5,8 +5,12 @@ use std::time::Duration;
 use lazaret::gate::journal::Watcher;
 use lazaret::words::event::{Event, Glimpse, Sight};
 use lazaret::words::id::RunId;
+use lazaret::words::label::{Label, Sort, Source};
 use lazaret::words::limits::{WATCH_EVENTS, WATCH_RECORDS};
 use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+
+use crate::page::{PAGE, page, url, web};
 
 fn place(sight: &Sight) -> Option<u64> {
     match sight {
@@ -159,4 +163,65 @@ async fn a_run_that_has_ended_is_seen_to_its_end_and_one_that_never_was_is_none(
         .await
         .expect_err("no run");
     assert_eq!(error.code(), Code::NotFound);
+}
+
+/// Tools that say something on their way, and may do what they declare.
+const SPEAKERS: &str = "flow.mode = \"off\"
+    [mounts.out]\npath = \"out\"\naccess = \"write\"
+    [grants.\"hostile.*\"]\nmounts = { out = \"write\" }\nnotes = \"write\"\ncalls = [\"*\"]";
+
+/// What a tool says on its way, with whoever had influence on it by then.
+async fn said_on_the_way(rig: &Rigged, tool: &str, args: Value) -> Vec<(String, Label)> {
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let mut watcher = rig.host.watch(&run);
+    let called = rig.call_in(run, &tasks, (tool, &args.to_string())).await;
+    let _ = rig::value(&called.outcome);
+    let mut said = Vec::new();
+    while let Some(sight) = watcher.seen().await {
+        let Sight::Glimpse { glimpse, .. } = sight else {
+            continue;
+        };
+        match glimpse {
+            // What has no label is the host's own.
+            Glimpse::Progress { message, label, .. } | Glimpse::Said { message, label, .. }
+                if !label.is_empty() =>
+            {
+                said.push((message, label));
+            }
+            _ => {}
+        }
+    }
+    said
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_tool_says_on_its_way_is_under_the_influence_of_what_it_has_read() {
+    let server = page().await;
+    let policy = format!(
+        "{SPEAKERS}
+        fetch = [{{ url = \"{}\", private = true }}]",
+        url(&server, "/")
+    );
+    let rig = Rig::of(&policy).guest("hostile").open().await;
+    let args = json!({"requests": [{"url": url(&server, "/page")}]});
+    let said = said_on_the_way(&rig, "hostile.spill", args).await;
+    let quoted = said.iter().filter(|(message, _)| message.contains(PAGE));
+    // As a line, and as how far it is.
+    assert!(quoted.count() >= 2, "{said:?}");
+    for (message, label) in said {
+        assert!(label.covers(&web(&server)), "{message}: {label}");
+    }
+}
+
+/// What it says may be what it would return.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_secret_tool_says_on_its_way_is_shown_to_nobody() {
+    let rig = Rig::of(SPEAKERS).guest("hostile").open().await;
+    let args = json!({"wishes": [{"op": "say", "path": "x", "with": "canary"}]});
+    let said = said_on_the_way(&rig, "hostile.carry", args).await;
+    assert_eq!(said.len(), 1, "{said:?}");
+    let (message, label) = &said[0];
+    assert!(!message.contains("canary"), "{message}");
+    let secret = Label::of(Source::new(Sort::Secret, "hostile.carry"));
+    assert!(label.covers(&secret), "{label}");
 }
