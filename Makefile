@@ -12,7 +12,7 @@ help:
 	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
 	@echo '  make console  use the console in a real browser, by hand of a program; installs Chromium where it is missing'
 	@echo '  make lint     formatting and clippy; warnings are errors'
-	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (half an hour for all)'
+	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (an hour for all)'
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
 	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
 	@echo '  make conformance  run the official suite of MCP; needs npm, and its packages the first time'

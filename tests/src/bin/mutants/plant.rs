@@ -120,7 +120,10 @@ impl Planted {
         }
         let lib = planted.source(root, "lib.rs")?;
         // What the compiler thinks of them is of no interest.
-        let lib = format!("#![allow(warnings)]\n{lib}{}", switch());
+        let lib = format!(
+            "#![allow(warnings)]\n{lib}{}",
+            switch(planted.mutants.len())
+        );
         planted.files.insert(path_of("lib.rs"), lib);
         Ok(planted)
     }
@@ -235,8 +238,8 @@ fn lists(root: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(lists)
 }
 
-/// What every mutant asks.
-fn switch() -> String {
+/// What each of so many mutants asks.
+fn switch(mutants: usize) -> String {
     format!(
         r#"
 /// Whether this mutant is awake.
@@ -250,17 +253,16 @@ pub(crate) fn mutant(number: usize) -> bool {{
 /// Writes down, once for each process, that this mutant has been met.
 fn reached(number: usize) {{
     use std::io::Write as _;
-    type Log = std::sync::Mutex<(std::fs::File, std::collections::BTreeSet<usize>)>;
-    static LOG: std::sync::OnceLock<Option<Log>> = std::sync::OnceLock::new();
+    use std::sync::atomic::{{AtomicBool, Ordering}};
+    static MET: [AtomicBool; {mutants} + 1] = [const {{ AtomicBool::new(false) }}; {mutants} + 1];
+    static FILE: std::sync::OnceLock<Option<std::fs::File>> = std::sync::OnceLock::new();
     let open = || {{
         let file = std::env::var_os("{REACHED}")?;
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(file).ok()?;
-        Some(std::sync::Mutex::new((file, Default::default())))
+        std::fs::OpenOptions::new().create(true).append(true).open(file).ok()
     }};
-    let Some(log) = LOG.get_or_init(open) else {{ return }};
-    let mut log = log.lock().unwrap_or_else(|log| log.into_inner());
-    if log.1.insert(number) {{
-        let _ = log.0.write_all(format!("{{number}}\n").as_bytes());
+    let Some(mut file) = FILE.get_or_init(open).as_ref() else {{ return }};
+    if !MET[number].swap(true, Ordering::Relaxed) {{
+        let _ = file.write_all(format!("{{number}}\n").as_bytes());
     }}
 }}
 
