@@ -132,9 +132,9 @@ fn one_that_sends_or_writes_through_wasi_is_said_to() {
         station
             .run(&["plugin", "inspect", &file])
             .ends(0)
-            .prints(&[&format!("\ncould ask for: {says}\n")]);
+            .prints(&[&format!("\ncould ask for: log, {says}\n")]);
         let told = station.run(&["plugin", "inspect", &file, "--json"]).json();
-        assert_eq!(told["asks"], json!([says]));
+        assert_eq!(told["asks"], json!(["log", says]));
     }
 }
 
