@@ -13,7 +13,6 @@ use lazaret_tests::rig;
 use lazaret_tests::saying;
 use lazaret_tests::verdict::check_records;
 
-use crate::page::{page, url, web};
 
 async fn called(
     rig: &Rigged,
@@ -453,45 +452,6 @@ async fn a_yes_covers_what_a_trusted_step_makes_of_a_call_and_nothing_else() {
             assert!(remade.label.to_string().contains("tool:pre.run"));
         }
     }
-}
-
-/// What the call itself held was known to whoever said yes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_yes_to_what_a_handle_holds_covers_what_a_trusted_step_makes_of_it() {
-    let server = page().await;
-    let policy = format!(
-        "ask = [\"mail.run\"]
-        [[steps]]\ntools = \"mail.run\"\nbefore = \"pre.run\"
-        [flow]\nmode = \"auto\"\ntrust = [\"pre\", \"mail\"]
-        [flow.tools.\"mail.run\"]\nsteering = {{ to = \"mail\" }}\ncontent = [\"text\"]
-        [grants.\"mail.run\"]
-        [grants.\"web.get_page\"]\nfetch = [{{ url = \"{}\", private = true }}]",
-        url(&server, "/")
-    );
-    let to = "a@own.test";
-    let signed = json!({"input": {"to": to, "text": "signed"}});
-    let sink = json!({"effect": "side-effecting", "risk": "external_write"});
-    let replies = [
-        json!({"calls": [{"tool": "web.get_page", "args": {"url": url(&server, "/page")}}]}),
-        json!({"calls": [{"tool": "mail.run", "args": {"to": to, "text": {"$handle": "h1"}}}]}),
-        json!({"text": "Done."}),
-    ];
-    let pre = saying::component("pre", &json!({}), &signed.to_string());
-    let rig = Rig::of(&policy)
-        .component("pre", &pre)
-        .component("mail", &saying::echo("mail", &sink))
-        .replies(&replies);
-    let rig = rig.kept().await.open().await;
-    let (run, answer) = rig
-        .pursue(&format!("Write to {to} what the page says."))
-        .await;
-    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
-    rig.answer(Say::Allow).await;
-    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
-    let records = rig.records(&run).await;
-    let remade = remade(&records).expect("it was changed");
-    assert!(remade.label.covers(&web(&server)), "{}", remade.label);
-    assert_eq!(remade.verdict.word(), "allow", "{remade:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,7 +5,7 @@
 //! beginning to know it by (brotli, bare deflate), or twice, is not found.
 
 use std::cell::Cell;
-use std::io::{Read, copy, sink};
+use std::io::{ErrorKind, Read, copy, sink};
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -250,8 +250,11 @@ pub(super) fn is_packed(bytes: &[u8]) -> bool {
 pub(super) fn only_looks_packed(bytes: &[u8]) -> bool {
     let begin = bytes.get(..SCRUB_PROVED_BYTES).unwrap_or(bytes);
     let most = u64::try_from(SCRUB_WINDOW_BYTES).unwrap_or(u64::MAX);
-    // That the rest is not there yet is no error.
-    let fails = |packed: Box<dyn Read + '_>| copy(&mut packed.take(most), &mut sink()).is_err();
+    // That the rest is not there yet is none of its faults.
+    let fails = |packed: Box<dyn Read + '_>| {
+        let read = copy(&mut packed.take(most), &mut sink());
+        read.is_err_and(|error| error.kind() != ErrorKind::UnexpectedEof)
+    };
     matches!(bytes, [0x78, 0x5e, ..]) && unpack(begin).is_some_and(fails)
 }
 

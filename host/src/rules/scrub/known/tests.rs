@@ -460,6 +460,19 @@ fn what_begins_with_two_letters_and_is_packed_is_held() {
         let shown = passed_on(&known(), &packed, (7, true)).concat();
         assert_eq!(shown, REDACTED.as_bytes());
     }
+    // Of what is longer than anything held back the value may be the end.
+    let mut state = 1_u32;
+    let noise = (0..60_000).map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    });
+    let bytes: Vec<u8> = noise.chain(VALUE.bytes()).collect();
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
+    zlib.write_all(&bytes).unwrap();
+    let packed = zlib.finish().unwrap();
+    assert!(packed.starts_with(b"x^") && packed.len() > 3 * SCRUB_HELD_BYTES);
+    let shown = passed_on(&known(), &packed, (1_000, false)).concat();
+    assert_eq!(shown, REDACTED.as_bytes());
 }
 
 /// Also where what it is called has lines, and each of them could be passed on.
