@@ -13,7 +13,6 @@ use lazaret_tests::rig;
 use lazaret_tests::saying;
 use lazaret_tests::verdict::check_records;
 
-
 async fn called(
     rig: &Rigged,
     surface: Surface,
