@@ -377,7 +377,7 @@ async function whole(view) {
       await route.fulfill({ response: answer, json: { ...told, flows: told.flows.map((flow) => ({ ...flow, handles })) } });
     });
     await page.getByRole("link", { name: "Timeline" }).click();
-    await page.locator("#main .timeline").waitFor();
+    await page.locator("#main .timeline").first().waitFor();
     await page.getByRole("link", { name: "Flow" }).click();
     await page.getByRole("heading", { name: "Given in handles" }).first().waitFor();
     const told = await page.locator("#main").textContent();
