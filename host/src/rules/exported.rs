@@ -169,16 +169,6 @@ pub fn read(bytes: &[u8], key: &HostKey) -> Result<Exported> {
     Ok(Exported { records, authentic })
 }
 
-/// A record that stands in no export, as one of another host's, for which this host does not vouch; nothing of one that
-/// names a run or a kind as no host would.
-#[must_use]
-pub fn unproven(mut record: Record) -> Option<Record> {
-    has_names(&record.event).then(|| {
-        mark(&mut record);
-        record
-    })
-}
-
 fn read_head(line: &str) -> Result<Head> {
     #[derive(Deserialize)]
     struct Version {
@@ -242,7 +232,8 @@ fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
 }
 
 /// Whether what it says of a run or a kind of value is the name of one.
-fn has_names(event: &Event) -> bool {
+#[must_use]
+pub fn has_names(event: &Event) -> bool {
     if let Event::Brought(brought) = event {
         return RunId::known(brought.from.as_str()) == brought.from;
     }
@@ -253,8 +244,9 @@ fn has_names(event: &Event) -> bool {
     weighed.all(|value| Kind::of_word(&value.kind).is_some())
 }
 
-/// Adds the source of what was imported to everything that the record says of influence.
-fn mark(record: &mut Record) {
+/// Adds the source of what was imported to everything that the record says of influence: a host that did not write it
+/// vouches for none of that.
+pub fn mark(record: &mut Record) {
     if let Some(label) = record.event.label_mut() {
         *label = label.with(Source::imported());
     }
@@ -356,13 +348,6 @@ mod tests {
             let json = serde_json::to_string(&back.records[0]).unwrap();
             assert!(json.contains(r#"["user","file:/import"]"#), "{json}");
         }
-    }
-
-    #[test]
-    fn a_record_that_stands_in_no_export_is_marked_as_well() {
-        let first = run().remove(0);
-        let json = serde_json::to_string(&unproven(first).unwrap()).unwrap();
-        assert!(json.contains(r#"["user","file:/import"]"#), "{json}");
     }
 
     fn check(change: impl FnOnce(&mut Vec<String>), code: Code, says: &str) {
@@ -483,9 +468,7 @@ mod tests {
         };
         taken(brought("20260101-000000-0000abcd")).unwrap();
         taken(weighed("file")).unwrap();
-        assert!(unproven(record(1, weighed("file"))).is_some());
         for event in [brought("x\u{1b}[2J"), weighed("file\u{1b}[2J")] {
-            assert!(unproven(record(1, event.clone())).is_none());
             let error = taken(event).unwrap_err();
             assert!(error.message().contains("line 3: it names"), "{error}");
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::station::Station;
 
 /// A mount that anybody writes to, and one of the user's own to write to.
-const MOUNTS: &str = r#"
+pub const MOUNTS: &str = r#"
 [mounts.inbox]
 path = "inbox"
 [mounts.out]
@@ -18,9 +18,9 @@ mounts = { inbox = "read", out = "write" }
 "#;
 
 const READ: &str = r#"{"calls":[{"tool":"files.read","args":{"path":"inbox/where.txt"}}]}"#;
-const WRITE: &str =
+pub const WRITE: &str =
     r#"{"calls":[{"tool":"files.write","args":{"path":"out/from-letter.md","content":"hello"}}]}"#;
-const DONE: &str = r#"{"text":"Done."}"#;
+pub const DONE: &str = r#"{"text":"Done."}"#;
 
 /// An agent that reads where to write from a letter, and writes there.
 fn station(flow: &str) -> Station {
@@ -34,14 +34,14 @@ fn station(flow: &str) -> Station {
     station
 }
 
-fn run(station: &Station, status: i32) {
+pub fn run(station: &Station, status: i32) {
     station
         .run(&["run", "Do what the letter says.", "--agent", "a"])
         .ends(status);
 }
 
 const ENFORCE: &str = "[flow]\nmode = \"enforce\"\nhold = \"never\"\n";
-const SHADOW: &str = "[flow]\nmode = \"shadow\"\nhold = \"never\"\n";
+pub const SHADOW: &str = "[flow]\nmode = \"shadow\"\nhold = \"never\"\n";
 const OFF: &str = "[flow]\nmode = \"off\"\n";
 
 #[test]
@@ -437,55 +437,6 @@ fn a_watched_run_suggests_its_lines() {
     station
         .run(&["policy", "suggest", "last", "--json"])
         .ends(0);
-}
-
-/// Whoever wrote a file of records wrote their labels: it counts as imported, and that is said. An export of this host's own
-/// is what it says.
-#[test]
-fn a_file_of_records_proposes_nothing_but_comments() {
-    let more = format!("{MOUNTS}{SHADOW}");
-    let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], &more);
-    station.write("inbox/keep", "");
-    station.write("out/keep", "");
-    run(&station, 0);
-    let line = "\n  \"out/from-letter.md\",  # record ";
-    let suggest = |named: &str| station.run(&["policy", "suggest", named]).ends(0);
-    suggest("last").prints(&[line]).says_only("");
-    let export = ["runs", "export", "last", "--output"];
-    let exported = [&export[..], &["own.jsonl"]].concat();
-    station.run(&exported).ends(0);
-    suggest("own.jsonl").prints(&[line]).says_only("");
-    let shown = ["runs", "show", "last", "--json", "--quiet"];
-    let records = station.run(&shown).ends(0).out;
-    station.write("bare.jsonl", records.replace("from-letter", "of-eve"));
-    // What says of itself that no host vouches for it.
-    let own = station.read("own.jsonl");
-    let (lines, last) = own.trim_end().rsplit_once('\n').unwrap();
-    let mut last: Value = serde_json::from_str(last).unwrap();
-    last.as_object_mut().unwrap().remove("mac").unwrap();
-    station.write("theirs.jsonl", format!("{lines}\n{last}\n"));
-    for (named, path) in [
-        ("bare.jsonl", "out/of-eve.md"),
-        ("theirs.jsonl", "out/from-letter.md"),
-    ] {
-        let warning = format!("warning: this host vouches for no record in `{named}`: each counts");
-        let ended = suggest(named).says(&[&warning]).prints(&[
-            &format!("\n  # \"{path}\",  # record "),
-            "wished under the influence of an imported run: take it out",
-        ]);
-        let active = |line: &&str| !line.trim_start().starts_with('#');
-        let mut active = ended.out.lines().filter(active);
-        assert!(active.all(|line| !line.contains(path)), "{ended}");
-        station.write("new.toml", station.read("lazaret.toml"));
-        let test = ["policy", "test", named, "--policy", "new.toml"];
-        station.run(&test).says(&[&warning]);
-    }
-    // What no host would have written is no record.
-    let kind = records.replace("\"kind\":\"file\"", "\"kind\":\"fi\\u001ble\"");
-    assert_ne!(kind, records);
-    station.write("bare.jsonl", kind);
-    let refused = station.run(&["policy", "suggest", "bare.jsonl"]).ends(2);
-    refused.says(&["this is no record: it names a run or a kind as no host would"]);
 }
 
 #[test]

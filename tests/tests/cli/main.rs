@@ -46,6 +46,7 @@ mod policy;
 mod provider;
 mod prune;
 mod questions;
+mod recorded;
 mod refusals;
 mod refused;
 mod replay;

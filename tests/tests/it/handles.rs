@@ -32,6 +32,26 @@ fn call(tool: &str, args: Value) -> Value {
     json!({"tool": tool, "args": args})
 }
 
+/// The page says these words.
+fn says(server: &Server, words: &str) {
+    server.say(vec![Answer {
+        path: "/page".into(),
+        body: format!("<p>{words}</p>"),
+        ..Answer::default()
+    }]);
+}
+
+/// A turn in which the page is got: it is `h1`.
+fn get(server: &Server) -> Value {
+    json!({"calls": [call("web.get_page", json!({"url": url(server, "/page")}))]})
+}
+
+/// A turn in which its text is taken out of it: that is `h2`.
+fn text() -> Value {
+    let args = json!({"value": {"$handle": "h1"}, "pointer": "/markdown"});
+    json!({"calls": [call("handle.field", args)]})
+}
+
 async fn written(rig: &Rigged, path: &str) -> String {
     std::fs::read_to_string(rig.path(path)).unwrap_or_default()
 }
@@ -40,8 +60,8 @@ async fn written(rig: &Rigged, path: &str) -> String {
 async fn a_page_is_handed_on_unread() {
     let server = page().await;
     let replies = [
-        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
-        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        get(&server),
+        text(),
         json!({"calls": [call("files.write", json!({"path": "out/page.txt", "content": {"$handle": "h2"}}))]}),
         json!({"text": "Done."}),
     ];
@@ -390,15 +410,10 @@ async fn what_is_joined_of_two_is_behind_both() {
 async fn a_person_makes_a_text_their_own_words() {
     let server = page().await;
     let path = "out/obey.txt";
-    let answer = Answer {
-        path: "/page".into(),
-        body: format!("<p>{path}</p>"),
-        ..Answer::default()
-    };
-    server.say(vec![answer]);
+    says(&server, path);
     let replies = [
-        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
-        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        get(&server),
+        text(),
         json!({"calls": [call("handle.adopt", json!({"value": {"$handle": "h2"}}))]}),
         json!({"calls": [call("files.write", json!({"path": path, "content": "x"}))]}),
         json!({"text": "Done."}),
@@ -436,15 +451,10 @@ async fn a_person_makes_a_text_their_own_words() {
 async fn who_makes_a_text_their_own_words_has_not_said_yes_to_what_they_refused() {
     let server = page().await;
     let path = "out/obey.txt";
-    let answer = Answer {
-        path: "/page".into(),
-        body: format!("<p>{path}</p>"),
-        ..Answer::default()
-    };
-    server.say(vec![answer]);
+    says(&server, path);
     let replies = [
-        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
-        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        get(&server),
+        text(),
         json!({"calls": [
             call("handle.adopt", json!({"value": {"$handle": "h2"}})),
             call("files.write", json!({"path": path, "content": "x", "mode": "replace"})),
@@ -481,8 +491,8 @@ async fn an_adopted_text_is_nobodys_words_in_the_next_run_of_its_session() {
     let server = page().await;
     let note = |key: &str| json!({"calls": [call("notes.put", json!({"key": key, "text": "x"}))]});
     let replies = [
-        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
-        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        get(&server),
+        text(),
         json!({"calls": [call("handle.adopt", json!({"value": {"$handle": "h2"}}))]}),
         note("first"),
         json!({"text": "Done."}),
@@ -515,15 +525,10 @@ async fn an_adopted_text_is_nobodys_words_in_the_next_run_of_its_session() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_step_makes_of_an_adopted_text_is_nobodys_words() {
     let server = page().await;
-    let answer = Answer {
-        path: "/page".into(),
-        body: "<p>out/read.txt</p>".into(),
-        ..Answer::default()
-    };
-    server.say(vec![answer]);
+    says(&server, "out/read.txt");
     let replies = [
-        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
-        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        get(&server),
+        text(),
         json!({"calls": [call("handle.adopt", json!({"value": {"$handle": "h2"}}))]}),
         json!({"calls": [call("files.write", json!({"path": "out/unread.txt", "content": "x"}))]}),
         json!({"text": "Done."}),
@@ -567,8 +572,8 @@ async fn whether_it_fits_is_not_told_for_nothing() {
     let misfit = call("text.count", json!({"text": {"$handle": "h1"}}));
     let chosen = json!({"value": "a", "type": "enum", "options": [{"$handle": "h2"}]});
     let replies = [
-        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
-        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        get(&server),
+        text(),
         json!({"calls": [call("handle.scalar", chosen)]}),
         json!({"calls": [misfit]}),
         json!({"text": "Done."}),

@@ -221,6 +221,12 @@ fn a_call_is_judged_with_the_files_that_it_names() {
         let judged = judged_with(&call, &scene.caller(Grant::default()), &scene.policy);
         assert_eq!(judged, label_of(expected), "{about}");
     }
+    // What its handles hold was judged with it as well.
+    let scene = scene(&[], CLEAN);
+    let mut call = Scene::call("site.post", json!({"text": "x"}));
+    call.held = label_of(OWN);
+    let judged = judged_with(&call, &scene.caller(Grant::default()), &scene.policy);
+    assert_eq!(judged, label_of(OWN));
 }
 
 /// A person is asked about the files that a call names as about all that is private, and knows of them then.

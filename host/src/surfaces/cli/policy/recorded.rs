@@ -1,7 +1,7 @@
 //! Runs that are on record: in this journal, in a file as `runs show --json` prints one, or in an export.
 //!
 //! What is in this journal has to be as it was written. A file of records is whatever whoever wrote it says, unless this
-//! host has exported it: so it counts as imported, and that is said.
+//! host has exported it, and that is said.
 
 use std::path::Path;
 
@@ -17,12 +17,15 @@ use crate::words::event::Record;
 use crate::words::id::RunId;
 use crate::words::limits::IMPORT_BYTES;
 
-/// The records of each run that is named.
-pub(super) async fn read(
-    scene: &Scene,
-    audit: &Audit,
-    runs: &[String],
-) -> Result<Vec<Vec<Record>>> {
+/// A run that is on record.
+pub(super) struct Recorded {
+    pub(super) records: Vec<Record>,
+    /// Whether this host vouches for them.
+    pub(super) is_vouched: bool,
+}
+
+/// Each run that is named.
+pub(super) async fn read(scene: &Scene, audit: &Audit, runs: &[String]) -> Result<Vec<Recorded>> {
     let journal = audit.journal();
     let mut all = Vec::new();
     for named in runs {
@@ -32,7 +35,10 @@ pub(super) async fn read(
                 None => {
                     let run = journal.find(named).await?;
                     check(audit, &run).await?;
-                    vec![journal.records(&run).await?]
+                    vec![Recorded {
+                        records: journal.records(&run).await?,
+                        is_vouched: true,
+                    }]
                 }
             },
         );
@@ -56,7 +62,7 @@ async fn check(audit: &Audit, run: &RunId) -> Result<()> {
 }
 
 /// The runs in a file of records, one a line; nothing where there is no such file.
-fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<Vec<Record>>>> {
+fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<Recorded>>> {
     let bytes = match named::read(path, "the exported journal", IMPORT_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.code() == Code::NotFound => return Ok(None),
@@ -69,9 +75,12 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<V
         if !exported.authentic {
             say_unproven(named);
         }
-        return Ok(Some(vec![exported.records]));
+        return Ok(Some(vec![Recorded {
+            records: exported.records,
+            is_vouched: exported.authentic,
+        }]));
     }
-    let mut runs: Vec<Vec<Record>> = Vec::new();
+    let mut runs: Vec<Recorded> = Vec::new();
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
@@ -82,14 +91,19 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<V
         };
         let record: Record =
             serde_json::from_slice(line).map_err(|error| wrong(&error.to_string()))?;
-        let record = exported::unproven(record)
-            .ok_or_else(|| wrong("it names a run or a kind as no host would"))?;
-        match runs
-            .iter_mut()
-            .find(|run| run.first().is_some_and(|known| known.run == record.run))
-        {
-            Some(run) => run.push(record),
-            None => runs.push(vec![record]),
+        if !exported::has_names(&record.event) {
+            return Err(wrong("it names a run or a kind as no host would"));
+        }
+        let is_known = |run: &&mut Recorded| {
+            let first = run.records.first();
+            first.is_some_and(|known| known.run == record.run)
+        };
+        match runs.iter_mut().find(is_known) {
+            Some(run) => run.records.push(record),
+            None => runs.push(Recorded {
+                records: vec![record],
+                is_vouched: false,
+            }),
         }
     }
     say_unproven(named);
@@ -99,7 +113,7 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<V
 /// Says so of a file whose records may be anybody's.
 fn say_unproven(named: &str) {
     let what = format!(
-        "this host vouches for no record in `{named}`: each counts as imported, and whoever wrote it may have said anything"
+        "this host vouches for no record in `{named}`: whoever wrote it may have said anything, of labels too"
     );
     print::warning(
         &what,

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::runs::open;
 use super::super::{Scene, print};
-use super::recorded;
+use super::recorded::{self, Recorded};
+use crate::rules::exported;
 use crate::rules::flow::lines::ToolFlow;
 use crate::surfaces::paint::foreign;
 use crate::words::error::Result;
@@ -30,12 +31,14 @@ impl Suggest {
     pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let runs = recorded::read(scene, &open(scene)?, &self.runs).await?;
         let host = scene.open_host().await?;
-        // What has become a secret since is in no line.
+        // What has become a secret since is in no line; and who had influence, none but this host says.
         let journal = host.journal();
-        let shown = |run: Vec<Record>| {
-            run.into_iter()
-                .map(|record| journal.shown(record))
-                .collect()
+        let shown = |mut run: Recorded| {
+            if !run.is_vouched {
+                run.records.iter_mut().for_each(exported::mark);
+            }
+            let records = run.records.into_iter();
+            records.map(|record| journal.shown(record)).collect()
         };
         let runs: Vec<Vec<Record>> = runs.into_iter().map(shown).collect();
         let suggestion = host.suggest(&runs);

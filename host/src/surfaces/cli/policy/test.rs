@@ -43,9 +43,10 @@ impl Test {
         let opening = Host::open(preview.setup);
         let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
         let mut told = Vec::new();
-        for records in &runs {
-            let tried = tried(&host, audit.journal(), records).await;
-            told.extend(records.first().map(|first| (first.run.clone(), tried)));
+        for run in &runs {
+            let tried = tried(&host, audit.journal(), &run.records).await;
+            let first = run.records.first();
+            told.extend(first.map(|first| (first.run.clone(), tried)));
         }
         let changes = told.iter().filter_map(|(_, tried)| tried.as_ref().ok());
         let changes: usize = changes.map(|told| told.changes.len()).sum();
