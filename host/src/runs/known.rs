@@ -514,3 +514,63 @@ pub(super) fn typed_in(label: &Label, args: &Value) -> Vec<String> {
         Vec::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::flow::kind::Kind;
+
+    fn record((seq, parent): (u64, u64), event: &Value) -> Record {
+        let mut record = json!({
+            "run": "20260301-090500-aaaaaaaa", "seq": seq, "at": 1, "parent": parent,
+        });
+        let event = event.as_object().unwrap().clone();
+        record.as_object_mut().unwrap().extend(event);
+        serde_json::from_value(record).unwrap()
+    }
+
+    fn wish(origin: &str, tool: &str) -> Value {
+        json!({
+            "event": "judged", "effect": "call", "subject": tool, "origin": origin,
+            "content": {"inline": {}}, "label": ["user"], "verdict": {"verdict": "allow", "rule": "r"},
+        })
+    }
+
+    fn end(of: u64, label: &[&str]) -> Value {
+        json!({
+            "event": "finished", "of": of, "end": "done", "label": label, "spent": {"us": 1},
+            "content": {"inline": {"mail": "bob@own.test"}},
+        })
+    }
+
+    /// A tool vouches for what it has found, and not for what another one told it, also in a later life.
+    #[test]
+    fn what_a_call_has_read_itself_is_known_again() {
+        let mut flows = Flows::default();
+        let records = json!({"records": {"own": true, "vouches": {"mail": "mail"}}});
+        let tool = ToolName::parse("book.find").unwrap();
+        flows
+            .tools
+            .insert(tool, serde_json::from_value(records).unwrap());
+        let (outer, own) = (wish("model", "book.find"), ["user", "tool:book.find"]);
+        let alone = [record((1, 0), &outer), record((2, 1), &end(1, &own))];
+        let asks_another = [
+            record((1, 0), &outer),
+            record((2, 1), &wish("book.find", "other.run")),
+            record((3, 2), &end(2, &["user", "tool:other.run"])),
+            record(
+                (4, 1),
+                &end(1, &["user", "tool:book.find", "tool:other.run"]),
+            ),
+        ];
+        for (records, vouches) in [(&alone[..], true), (&asks_another[..], false)] {
+            let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
+            let known = (&mut ledger, &mut handles);
+            recall(&flows, known, (records, &Questions::of(records)));
+            let vouching = ledger.vouching((Kind::Mail, "bob@own.test"), "book");
+            assert_eq!(vouching.is_some(), vouches, "{records:?}");
+        }
+    }
+}

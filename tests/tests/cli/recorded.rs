@@ -71,3 +71,16 @@ fn a_file_of_records_is_judged_again_as_it_stands() {
             .prints(&["0 changes"]);
     }
 }
+
+#[test]
+fn what_names_neither_a_run_nor_a_file_is_said_to_be_neither() {
+    let station = Station::scripted("[\"files.*\"]", &[DONE], "");
+    run(&station, 0);
+    for of in [&["suggest"][..], &["test", "--policy", "lazaret.toml"]] {
+        let args = [&["policy"], of, &["night.jsonl"]].concat();
+        station.run(&args).ends(4).says(&[
+            "run that begins with `night.jsonl`",
+            "nor is there a file `night.jsonl`",
+        ]);
+    }
+}

@@ -3,10 +3,12 @@
 
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::flow::lines::Mode;
+use lazaret::runs::explain::Influence;
 use lazaret::runs::written::Written;
-use lazaret::words::event::{Answer as Say, Event, Verdict};
+use lazaret::words::event::{Answer as Say, Event, Surface, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::label::{Label, Sort, Source};
+use lazaret::words::message::WishedArgs;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::rig::judged;
@@ -565,5 +567,53 @@ async fn a_script_that_sees_a_call_under_way_is_behind_all_that_it_could_read() 
             false => &[true, true],
         };
         assert_eq!(seen, expected, "{first}, {later:?}: {writes:?}");
+    }
+}
+
+/// What a model would wish is under the influence of all that it is shown of tools before: those of its agent where one
+/// is named, of every agent where none is, and of every tool where there are none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_explained_for_a_model_is_under_the_words_of_its_tools() {
+    let first = policy(KEEPS, "");
+    let another = |tools: &str| {
+        format!("[agents.z]\ninstructions = \"\"\nmodels = [\"script\"]\ntools = [{tools}]")
+    };
+    let last = policy(KEEPS, &another("\"notes.put\""));
+    let second = policy("\"notes.put\"", &another("\"hostile.echo\""));
+    let nobody = "[grants.\"notes.*\"]\nnotes = \"write\"";
+    for (policy, agent, told) in [
+        (first.as_str(), Some("agent"), true),
+        (&last, Some("z"), false),
+        (&last, None, true),
+        (&second, None, true),
+        (nobody, None, true),
+    ] {
+        let rig = Rig::of(policy).guest("hostile");
+        let rig = match policy.contains("[agents") {
+            true => rig.replies(&[done()]),
+            false => rig,
+        };
+        let rig = rig.open().await;
+        let under = Influence {
+            surface: Surface::Cli,
+            by_model: true,
+            agent: agent.map(str::to_owned),
+            sources: Vec::new(),
+            goal: "Keep it.".to_owned(),
+            vouch: Vec::new(),
+            written: Written::Typed,
+        };
+        let args = WishedArgs::Json(json!({"key": "k", "text": "x"}));
+        let explained = rig.host.explain("notes.put", &args, &under);
+        let first = &explained.expect("it is explained")[0];
+        let Verdict::Ask(question) = &first.verdict else {
+            panic!("{policy} {agent:?}: {first:?}");
+        };
+        let reasons = question.reasons.concat();
+        assert_eq!(
+            reasons.contains(WORDS),
+            told,
+            "{policy} {agent:?}: {question:?}"
+        );
     }
 }

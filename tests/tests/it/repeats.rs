@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::rules::caller::Invocation;
@@ -240,15 +239,14 @@ async fn who_is_cancelled_waits_for_no_further_attempt() {
         }
         tasks.cancel();
     };
-    let began = Instant::now();
-    let call = (request, &Written::Typed, again(5, 60_000));
+    // Whoever waits for it waits for an hour.
+    let call = (request, &Written::Typed, again(5, 3_600_000));
     let (called, ()) = tokio::join!(
         rig.host.call_asked(run.clone(), Surface::Cli, call, &tasks),
         cancels
     );
     let outcome = called.expect("the journal takes the call").outcome;
     assert_eq!(rig::error(&outcome).code(), Code::Cancelled);
-    assert!(began.elapsed().as_secs() < 30, "it waited");
     assert_eq!(judged(&rig.records(&run).await, "web.get_page"), 1);
 }
 

@@ -453,6 +453,37 @@ async fn a_yes_covers_what_a_trusted_step_makes_of_a_call_and_nothing_else() {
     }
 }
 
+/// What the call itself holds was said yes to already, whoever it is from.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_to_what_a_handle_holds_covers_what_a_trusted_step_makes_of_it() {
+    let to = "a@own.test";
+    let signed = json!({"input": {"to": to, "text": "signed"}});
+    let h = |id: &str| json!({"$handle": id});
+    let one = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
+    let replies = [
+        one("files.read", json!({"path": "inbox/letter.txt"})),
+        one(
+            "handle.field",
+            json!({"value": h("h1"), "pointer": "/content"}),
+        ),
+        one("mail.run", json!({"to": to, "text": h("h2")})),
+        json!({"text": "Done."}),
+    ];
+    let policy = "[mounts.inbox]\npath = \"inbox\"
+        [grants.\"files.read\"]\nmounts = { inbox = \"read\" }";
+    let rig = mail(Rig::of(policy), true, &signed).replies(&replies);
+    let rig = rig.file("inbox/letter.txt", "Hello").kept().await;
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue(&format!("Send the letter to {to}.")).await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let remade = remade(&records).expect("it was changed");
+    assert!(remade.label.to_string().contains("file:inbox"));
+    assert_eq!(remade.verdict.word(), "allow", "{remade:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replay_judges_again_what_steps_have_made_of_a_call() {
     let signed = json!({"input": {"to": "a@own.test", "text": "signed"}});

@@ -15,13 +15,15 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::rules::scrub::KnownSecrets;
 use crate::rules::server::Terms;
 use crate::rules::server::asked::Want;
 use crate::words::error::{Code, Error, Result as Answered};
 use crate::words::id::shown;
+use crate::words::length::json_bytes;
+use crate::words::limits::servers::{SERVER_ASK_BYTES, SERVER_ASKS};
 use crate::words::lock::lock;
 
 /// Notices of progress that are kept for calls of which nobody is told yet.
@@ -52,6 +54,8 @@ struct Heard {
     /// Calls under way, in whose middle it may ask for something.
     asked: Mutex<BTreeMap<u64, Underway>>,
     begun: AtomicU64,
+    /// As many of its requests as are seen to at once.
+    at_once: Semaphore,
 }
 
 /// Whom to tell of which call.
@@ -103,6 +107,7 @@ impl Ear {
             calls: Mutex::default(),
             asked: Mutex::default(),
             begun: AtomicU64::new(0),
+            at_once: Semaphore::new(SERVER_ASKS),
         }))
     }
 
@@ -164,6 +169,12 @@ impl Ear {
     /// What the server is given for a wish in the middle of its only call, until that is over.
     async fn give(&self, want: Want, params: Value) -> Result<Value, ErrorData> {
         let no = |what: &str| ErrorData::new(ErrorCode::INVALID_REQUEST, what.to_owned(), None);
+        let Ok(_place) = self.0.at_once.try_acquire() else {
+            return Err(no("too much is asked for at once"));
+        };
+        if json_bytes(&params) > SERVER_ASK_BYTES {
+            return Err(no("it is too long"));
+        }
         let Some((wants, mut over)) = self.asker() else {
             return Err(no(
                 "there is not exactly one call under way that this could belong to",
@@ -278,10 +289,12 @@ impl Service<RoleClient> for Ear {
             return Ok(ClientResult::empty(()));
         }
         // Only its name is told, and never what it brought along.
-        let written = serde_json::to_value(&request).unwrap_or_default();
+        let mut written = serde_json::to_value(&request).unwrap_or_default();
+        drop(request);
+        let params = written.get_mut("params").map(Value::take);
+        let params = params.unwrap_or_default();
         let method = written.get("method").and_then(Value::as_str);
         let method = method.unwrap_or("that");
-        let params = written.get("params").cloned().unwrap_or_default();
         match Want::of(method).filter(|want| self.offers(*want)) {
             Some(want) => as_result(want, self.give(want, params).await?),
             None => Err(self.refuse(method)),
@@ -335,11 +348,15 @@ pub(super) fn token(value: &serde_json::Value) -> Option<ProgressToken> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::task::{Context, Waker};
+
     use super::*;
     use crate::rules::server::{Asks, Bounds, Choice, Program, Way};
 
     /// What was told: the words, and per cent.
     type Heard = (String, Option<u8>);
+    /// A request that is seen to.
+    type Waits<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorData>> + 'a>>;
 
     /// The ear of a server, which knows these secrets.
     pub(in crate::edges::mcp) fn ear(known: &KnownSecrets) -> Ear {
@@ -359,6 +376,27 @@ pub(super) mod tests {
             login: Default::default(),
         };
         Ear::new(&terms, known)
+    }
+
+    /// Each that waits is kept for as long as whoever answers takes.
+    #[tokio::test]
+    async fn what_a_server_asks_for_at_once_is_bounded() {
+        let ear = ear(&KnownSecrets::default());
+        let never: Wants = Arc::new(|_, _| Box::pin(std::future::pending()));
+        let _heeding = ear.heed(&Some(never));
+        let asks = |params: Value| -> Waits<'_> { Box::pin(ear.give(Want::Form, params)) };
+        let long = "x".repeat(SERVER_ASK_BYTES);
+        let refused = asks(Value::from(long)).await.expect_err("it is long");
+        assert_eq!(refused.message, "it is too long");
+        let mut waiting: Vec<_> = (0..SERVER_ASKS).map(|_| asks(Value::Null)).collect();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut waits = |one: &mut Waits<'_>| one.as_mut().poll(&mut context).is_pending();
+        assert!(waiting.iter_mut().all(|one| waits(one)));
+        let refused = asks(Value::Null).await.expect_err("there are too many");
+        assert_eq!(refused.message, "too much is asked for at once");
+        waiting.pop();
+        let mut next = asks(Value::Null);
+        assert!(waits(&mut next));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Lives of servers: how they start, what ends them, and that nothing of them is left. Row 111 of the attacks.
 
-use std::time::{Duration, Instant};
-
 use lazaret::guests::dispatch::Outcome;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::{error, value};
@@ -206,7 +204,6 @@ async fn a_server_that_never_reads_holds_nobody_up() {
     // Its start takes as long as it takes.
     let added = rig.call("mail.add", json!({"a": 1, "b": 1})).await;
     assert_eq!(value(&added.outcome), &json!({"sum": 2}));
-    let began = Instant::now();
     let called = rig.call("mail.deafen", json!({})).await;
     is_not_answered(&called.outcome);
     until(|| notes(rig.folder()).contains("called deafen")).await;
@@ -216,11 +213,6 @@ async fn a_server_that_never_reads_holds_nobody_up() {
         let called = rig.call("mail.echo", json!({"text": long})).await;
         is_not_answered(&called.outcome);
     }
-    assert!(
-        began.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        began.elapsed()
-    );
     rig.host.end_servers().await;
 }
 

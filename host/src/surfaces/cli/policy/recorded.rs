@@ -33,7 +33,8 @@ pub(super) async fn read(scene: &Scene, audit: &Audit, runs: &[String]) -> Resul
             match read_file(&scene.around.folder.join(named), named, journal)? {
                 Some(records) => records,
                 None => {
-                    let run = journal.find(named).await?;
+                    let run = journal.find(named).await;
+                    let run = run.map_err(|error| no_file_either(error, named))?;
                     check(audit, &run).await?;
                     vec![Recorded {
                         records: journal.records(&run).await?,
@@ -44,6 +45,14 @@ pub(super) async fn read(scene: &Scene, audit: &Audit, runs: &[String]) -> Resul
         );
     }
     Ok(all)
+}
+
+/// Whoever named a file meant no run.
+fn no_file_either(error: Error, named: &str) -> Error {
+    if error.code() == Code::NotFound && named != "last" {
+        return error.hint(format!("nor is there a file `{named}`"));
+    }
+    error
 }
 
 /// Refuses a run that somebody has changed: it would be judged by what it never was.
