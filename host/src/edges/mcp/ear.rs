@@ -22,8 +22,7 @@ use crate::rules::server::Terms;
 use crate::rules::server::asked::Want;
 use crate::words::error::{Code, Error, Result as Answered};
 use crate::words::id::shown;
-use crate::words::length::json_bytes;
-use crate::words::limits::servers::{SERVER_ASK_BYTES, SERVER_ASKS};
+use crate::words::limits::servers::SERVER_ASKS;
 use crate::words::lock::lock;
 
 /// Notices of progress that are kept for calls of which nobody is told yet.
@@ -172,9 +171,6 @@ impl Ear {
         let Ok(_place) = self.0.at_once.try_acquire() else {
             return Err(no("too much is asked for at once"));
         };
-        if json_bytes(&params) > SERVER_ASK_BYTES {
-            return Err(no("it is too long"));
-        }
         let Some((wants, mut over)) = self.asker() else {
             return Err(no(
                 "there is not exactly one call under way that this could belong to",
@@ -384,18 +380,15 @@ pub(super) mod tests {
         let ear = ear(&KnownSecrets::default());
         let never: Wants = Arc::new(|_, _| Box::pin(std::future::pending()));
         let _heeding = ear.heed(&Some(never));
-        let asks = |params: Value| -> Waits<'_> { Box::pin(ear.give(Want::Form, params)) };
-        let long = "x".repeat(SERVER_ASK_BYTES);
-        let refused = asks(Value::from(long)).await.expect_err("it is long");
-        assert_eq!(refused.message, "it is too long");
-        let mut waiting: Vec<_> = (0..SERVER_ASKS).map(|_| asks(Value::Null)).collect();
+        let asks = || -> Waits<'_> { Box::pin(ear.give(Want::Form, Value::Null)) };
+        let mut waiting: Vec<_> = (0..SERVER_ASKS).map(|_| asks()).collect();
         let mut context = Context::from_waker(Waker::noop());
         let mut waits = |one: &mut Waits<'_>| one.as_mut().poll(&mut context).is_pending();
         assert!(waiting.iter_mut().all(|one| waits(one)));
-        let refused = asks(Value::Null).await.expect_err("there are too many");
+        let refused = asks().await.expect_err("there are too many");
         assert_eq!(refused.message, "too much is asked for at once");
         waiting.pop();
-        let mut next = asks(Value::Null);
+        let mut next = asks();
         assert!(waits(&mut next));
     }
 

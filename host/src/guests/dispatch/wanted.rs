@@ -29,7 +29,8 @@ use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Event, Spent};
 use crate::words::label::{Label, Source};
-use crate::words::limits::servers::{ANSWER_LOOK_MS, FORMS_PER_CALL};
+use crate::words::length::json_bytes;
+use crate::words::limits::servers::{ANSWER_LOOK_MS, FORMS_PER_CALL, SERVER_ASK_BYTES};
 
 /// One call, as far as its server may ask for something in its middle.
 struct Asker {
@@ -68,14 +69,12 @@ pub(super) fn wants(
         forms: AtomicU32::new(0),
         replies: Mutex::new(()),
     });
-    Some(Arc::new(move |want, mut params| {
+    Some(Arc::new(move |want, params| {
         let asker = asker.clone();
         Box::pin(async move {
-            // Before anything is cut: half a secret is not recognised.
-            asker.station.scrub.clean_value(&mut params);
             match want {
-                Want::Form => asker.form(&params).await,
-                Want::Reply => asker.reply(&params).await,
+                Want::Form => asker.form(params).await,
+                Want::Reply => asker.reply(params).await,
             }
         })
     }))
@@ -83,14 +82,14 @@ pub(super) fn wants(
 
 impl Asker {
     /// Has a person fill a form.
-    async fn form(&self, params: &Value) -> Result<Value> {
+    async fn form(&self, params: Value) -> Result<Value> {
         let nth = self.forms.fetch_add(1, Ordering::AcqRel);
         if !self.asks.elicitation || nth >= FORMS_PER_CALL {
             return Err(Error::new(Code::Denied, "no form is put"));
         }
         let put = Put {
             server: self.server.clone(),
-            form: Form::read(params)?,
+            form: Form::read(&self.scrubbed(params)?)?,
             of: (self.caller.parent, nth),
         };
         let journal = self.station.gate.journal();
@@ -131,6 +130,18 @@ impl Asker {
             Err(error) if error.code() == Code::Denied => Ok(json!({"action": "decline"})),
             Err(error) => Err(error),
         }
+    }
+
+    /// What the server says, before anything of it is cut: half a secret is not recognised. All of it is looked through, so it
+    /// may not be long.
+    fn scrubbed(&self, mut params: Value) -> Result<Value> {
+        let bytes = json_bytes(&params);
+        if bytes > SERVER_ASK_BYTES {
+            let what = "what a server asks for";
+            return Err(Error::too_big(what, SERVER_ASK_BYTES, bytes));
+        }
+        self.station.scrub.clean_value(&mut params);
+        Ok(params)
     }
 
     /// What somebody says in time.
@@ -185,11 +196,11 @@ impl Asker {
     }
 
     /// Has a model answer.
-    async fn reply(&self, params: &Value) -> Result<Value> {
+    async fn reply(&self, params: Value) -> Result<Value> {
         let Some(sampling) = &self.asks.sampling else {
             return Err(Error::new(Code::Denied, "no model is asked"));
         };
-        let sample = Sample::read(params)?;
+        let sample = Sample::read(&self.scrubbed(params)?)?;
         let _alone = self.replies.lock().await;
         let consults = &self.caller.known.consults;
         let may = (sample.reads(), sample.tokens);

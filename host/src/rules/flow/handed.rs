@@ -1,10 +1,12 @@
 //! What a person reads of what a handle holds: in a call that they are asked about, or before it becomes their own words.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use super::Point;
 use super::class::Classes;
 use super::handles::{Handles, handle_in};
+use super::{Point, alike, whole};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::deny;
@@ -41,9 +43,10 @@ pub fn adopting(call: &Call, caller: &Caller, classes: &Classes) -> Result<Point
     }
     Ok(Point {
         reason: format!(
-            "this text comes from {}, and would count as your own words in this run: “{}”",
+            "this text comes from {}, and would count as your own words in this run: “{}”{}",
             caller.label.join(&call.held),
-            quoted(text)
+            quoted(text),
+            mixed(text)
         ),
         value: None,
         line: String::new(),
@@ -230,6 +233,16 @@ fn quoted(text: &str) -> String {
         }
     }
     quoted
+}
+
+/// Its words in which letters that look like ours stand beside ours: whoever reads them reads other ones.
+fn mixed(text: &str) -> String {
+    let words: BTreeSet<&str> = text.split_whitespace().collect();
+    let mixed = words.into_iter().map(|word| (word, alike(word)));
+    let mixed = mixed.filter(|(_, said)| !said.is_empty());
+    mixed
+        .map(|(word, said)| format!("; `{}`{said}", whole(word)))
+        .collect()
 }
 
 /// Blanks and line ends in a row that are shown of what a handle holds.

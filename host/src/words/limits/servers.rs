@@ -3,7 +3,7 @@
 /// Requests of one server that are seen to at once: what waits for a person or a model is kept as long.
 pub const SERVER_ASKS: usize = 8;
 /// One of them, as JSON.
-pub const SERVER_ASK_BYTES: usize = 256 << 10;
+pub const SERVER_ASK_BYTES: usize = 128 << 10;
 /// Fields of a form of a server.
 pub const FORM_FIELDS: usize = 32;
 /// Characters of what a server says with a form.

@@ -10,6 +10,7 @@ pub const ALL: [&str; 7] = [
     "wish_model",
     "wish_tools",
     "wish_context",
+    "wish_long",
     "wish_roots",
 ];
 
@@ -56,6 +57,12 @@ pub fn of(tool: &str) -> (&'static str, Value) {
             "sampling/createMessage",
             json!({
                 "messages": said, "maxTokens": 50, "includeContext": "allServers",
+            }),
+        ),
+        "wish_long" => (
+            "sampling/createMessage",
+            json!({
+                "messages": said, "maxTokens": 50, "metadata": {"pad": "x".repeat(200_000)},
             }),
         ),
         _ => ("roots/list", json!({})),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lazaret::rules::questions::Waiting;
-use lazaret::words::event::{Answer as Say, Event, Sight, Verdict};
+use lazaret::words::event::{Answer as Say, Event, Record, Sight, Verdict};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::value;
@@ -12,8 +12,10 @@ use lazaret_tests::wait::comes;
 
 use super::{label, notes};
 
-const GRANTS: &str = "[grants.\"mail.wish_form\"]\n[grants.\"mail.wish_nested\"]\n[grants.\"mail.wish_address\"]
-    [grants.\"mail.wish_model\"]\n[grants.\"mail.wish_tools\"]\n[grants.\"mail.wish_context\"]\n[grants.\"mail.wish_roots\"]\n";
+const GRANTS: &str =
+    "[grants.\"mail.wish_form\"]\n[grants.\"mail.wish_nested\"]\n[grants.\"mail.wish_address\"]
+    [grants.\"mail.wish_model\"]\n[grants.\"mail.wish_tools\"]\n[grants.\"mail.wish_context\"]\n
+    [grants.\"mail.wish_long\"]\n[grants.\"mail.wish_roots\"]\n";
 
 /// A host with a stranger that asks for things; `says` stands in its table, `policy` above that.
 async fn rig(policy: &str, says: &str) -> Rig {
@@ -187,6 +189,18 @@ async fn a_model_that_answers_a_server_has_no_tools_and_no_context() {
         let called = rig.call(tool, json!({})).await;
         assert_eq!(value(&called.outcome), &json!("-32602"), "{tool}");
     }
+}
+
+/// All of it is looked through for what is secret.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_asks_for_is_no_longer_than_may_be() {
+    let rig = rig("", SAMPLING).await.open().await;
+    let called = rig.call("mail.wish_long", json!({})).await;
+    assert_eq!(value(&called.outcome), &json!("-32600"));
+    let told = |record: &Record| record.event.word() == "judged";
+    let records = rig.records(&called.run).await;
+    // The call itself, and nothing in its middle.
+    assert_eq!(records.iter().filter(|record| told(record)).count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -119,6 +119,15 @@ fn what_is_adopted_says_whose_words_it_was_and_can_be_read() {
         "{}",
         point.reason
     );
+    // Each word that is read as another one is named, and none of a script of its own.
+    let text = "Pay \"pаypal.test\" in \"Rоmе\", сосна";
+    let point = adopting(&adopt(text, &["/value"]), &caller, &classes).unwrap();
+    let said = point.reason.rsplit_once('”').unwrap().1;
+    assert_eq!(
+        said,
+        "; `\"Rоmе\",` (its `о` is no `o`, but U+043E, which looks like it)\
+         ; `\"pаypal.test\"` (its `а` is no `a`, but U+0430, which looks like it)"
+    );
     let longest = "x".repeat(ADOPTED_CHARS);
     assert!(adopting(&adopt(&longest, &["/value"]), &caller, &classes).is_ok());
     for (text, places) in [(&*format!("{longest}x"), &["/value"][..]), ("Go on.", &[])] {
