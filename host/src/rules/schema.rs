@@ -129,7 +129,7 @@ fn written_out(source: &Value) -> Result<usize> {
         Some(Extent { size, .. }) if size <= SCHEMA_VALUES => Ok(size),
         Some(_) | None => Err(Error::bad_plugin(format!(
             "a schema has more than {SCHEMA_VALUES} values with its references written out, is nested \
-             deeper than {JSON_DEPTH}, or refers to itself or outside itself"
+             deeper than {JSON_DEPTH}, refers to itself, outside itself or with escapes, or has parts of another draft"
         ))),
     }
 }
@@ -185,6 +185,8 @@ impl<'a> Found<'a> {
                 "$dynamicRef" | "$recursiveRef" | "$id" | "$anchor" | "$dynamicAnchor",
                 Value::String(_),
             ) => None,
+            // What a part of an older draft calls itself is where its references begin.
+            ("$schema", Value::String(_)) if depth > 1 => None,
             _ => self.extent(part, depth),
         }
     }
@@ -196,7 +198,7 @@ impl<'a> Found<'a> {
         if self.open.contains(&to) {
             return None;
         }
-        let target = self.root.pointer(to.strip_prefix('#')?)?;
+        let target = self.root.pointer(plain(to)?)?;
         self.open.push(to);
         let extent = self.extent(target, depth)?;
         self.open.pop();
@@ -211,6 +213,14 @@ impl Extent {
         self.size = self.size.saturating_add(part.size);
         self.height = self.height.max(part.height + 1);
     }
+}
+
+/// The pointer of a reference that everybody reads alike: the library decodes `%61`, and reads `~~1` as what it is.
+fn plain(to: &str) -> Option<&str> {
+    let pointer = to.strip_prefix('#')?;
+    let escapes = pointer.split('~').skip(1);
+    let known = escapes.map(|escape| escape.starts_with(['0', '1']));
+    (!pointer.contains('%') && known.fold(true, |all, one| all && one)).then_some(pointer)
 }
 
 /// How many values there are in a value.
