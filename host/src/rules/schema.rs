@@ -391,6 +391,21 @@ mod tests {
         ] {
             assert!(Schema::compile(bad.clone()).is_err(), "{bad}");
         }
+        // What is seen here is a decoy: the library goes another way.
+        let decoy = |to: &str, other: &str, read: &str| json!({"$ref": to, "$defs": {other: true, read: {"$ref": to}}});
+        for bad in [
+            decoy("#/$defs/%61", "%61", "a"),
+            decoy("#/$defs/~~1", "~/", "~~1"),
+            decoy("#/$defs/a~", "a~", "a"),
+            json!({"$defs": {"a": true}, "not": {
+                "$schema": "http://json-schema.org/draft-04/schema#", "id": "http://a.test/",
+                "$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a",
+            }}),
+        ] {
+            assert!(Schema::compile(bad.clone()).is_err(), "{bad}");
+        }
+        let escaped = json!({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/$defs/a~1b~0", "$defs": {"a/b~": {"type": "null"}}});
+        assert_eq!(Schema::compile(escaped).unwrap().issues(&json!(1)).len(), 1);
         let twice = json!({"$defs": {"a": below(20, json!(true))}, "allOf": [to_a, below(30, to_a.clone())]});
         assert!(Schema::compile(twice).is_ok());
         let plain = json!({"$defs": {"n": {"type": "integer"}}, "items": {"$ref": "#/$defs/n"}});

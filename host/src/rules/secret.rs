@@ -24,6 +24,7 @@ use url::Url;
 use self::ordinary::ordinary;
 use self::popular::{is_soon_guessed, popular};
 use self::stray::Stray;
+use super::deny;
 use super::fetch::Fetch;
 use super::grant::Destination;
 use super::json;
@@ -94,6 +95,8 @@ pub enum Spot {
     Json(Range<usize>),
 }
 
+/// Headers that ask for a part of an answer.
+const PARTIAL: [&str; 2] = ["range", "if-range"];
 const OPEN: &str = "{{secret:";
 const CLOSE: &str = "}}";
 
@@ -165,7 +168,26 @@ pub(super) fn fills(
         .and_then(|()| url(fetch, &fits, &mut filled))
         .and_then(|()| body(fetch, &fits, &mut filled))
         .map_err(|stray| stray.denial(fetch, &fits, who))?;
+    check_whole(fetch, &fits)?;
     Ok(filled)
+}
+
+/// Refuses to ask for a part of an answer where a secret may go: a server that says what it was told would cut the value for
+/// whoever asks, and no part of one is known for what it is.
+fn check_whole(fetch: &Fetch, fits: &[&SecretGrant]) -> Result<(), Denial> {
+    let is_part = |name: &str| PARTIAL.iter().any(|part| name.eq_ignore_ascii_case(part));
+    let mut names = fetch.headers().iter().map(|(name, _)| name);
+    let part = names.find(|name| is_part(name));
+    match (part, fits.first()) {
+        (Some(name), Some(line)) => {
+            let reason = format!(
+                "the header `{name}` asks for a part of an answer, and where a secret may go an answer is looked through \
+                 whole ({line})"
+            );
+            Err(deny("secret_range", reason))
+        }
+        (_, None) | (None, Some(_)) => Ok(()),
+    }
 }
 
 /// What is said of a secret that a request cannot have, whatever the reason.
