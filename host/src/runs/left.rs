@@ -50,7 +50,8 @@ pub enum Resumed {
 pub struct Program<'a> {
     /// Its source, JavaScript or TypeScript.
     pub source: String,
-    /// How that came to the host.
+    /// How that came to the host. By default the user typed it, and it vouches for what it names: whatever else wrote it
+    /// (a model, a file, a request) is said here.
     pub written: Written,
     /// What of other runs it begins with.
     pub with: &'a [Chosen],
