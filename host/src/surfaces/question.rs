@@ -1,9 +1,11 @@
-//! A question in words, for whoever reads it in one piece.
+//! A question in words, for whoever reads it in one piece: in a form, in what the client of a call is told, in a completion.
 //!
-//! Whoever says yes says yes to all of it, also to what handles hold.
+//! Whoever says yes says yes to all of it. So a text that is not all of it says so, and in place of how the question is allowed
+//! it names where all of it is read.
 
 use serde_json::{Map, Value};
 
+use crate::rules::flow::handles::has_handle;
 use crate::rules::flow::{Handed, Inside};
 use crate::rules::questions::words;
 use crate::rules::rendered::fenced;
@@ -66,6 +68,27 @@ pub(super) fn text(waiting: &Waiting, handed: &[Handed]) -> String {
     }
     lines.push(format!("asked by {}", visible(&asked.rule)));
     lines.join("\n")
+}
+
+/// A question, one of so many that are told together, and what follows it: how it is allowed where that is all of it, and
+/// where all of it is read where it is not. What handles hold is not added: models may read such a text.
+pub(super) fn told(waiting: &Waiting, together: usize, (allow, look): (&str, &str)) -> String {
+    let most = QUESTION_CHARS.checked_div(together);
+    let shown = Shown::of(text(waiting, &[]), most.unwrap_or(QUESTION_CHARS));
+    let next = match shown.missing == 0 && shows_all(&waiting.content) {
+        true => allow.to_owned(),
+        false => format!("This is not all that is asked. {look}"),
+    };
+    format!("{}\n\n{next}", shown.text)
+}
+
+/// Whether arguments, written out, are all that is meant by them.
+fn shows_all(content: &Content) -> bool {
+    match content {
+        Content::Inline(args) => !has_handle(args),
+        Content::Empty => true,
+        Content::Stored { .. } | Content::Size { .. } => false,
+    }
 }
 
 /// Arguments, one a line and whole.
@@ -146,6 +169,45 @@ mod tests {
                 classes: None,
             },
         }
+    }
+
+    /// What is told of it, beside so many others.
+    fn beside(content: &Content, together: usize) -> String {
+        told(&waiting(content.clone()), together, ("ALLOW", "LOOK"))
+    }
+
+    #[test]
+    fn whoever_is_told_how_to_allow_has_read_all_of_it() {
+        let padded = |chars: usize| {
+            Content::Inline(json!({"content": "x".repeat(chars), "path": "here/\u{202e}log"}))
+        };
+        let whole = beside(&padded(2_000), 1);
+        for part in [
+            "\n  path = here/\\u{202e}log\n",
+            "where `7`",
+            &"x".repeat(2_000),
+        ] {
+            assert!(whole.contains(part), "{part}: {whole}");
+        }
+        assert!(whole.ends_with("\n```\n\nALLOW"), "{whole}");
+        for (content, together) in [
+            (padded(QUESTION_CHARS), 1),
+            // Together they are no longer than one.
+            (padded(2_000), 10),
+            (Content::Inline(json!({"to": [{"$handle": "h1"}]})), 1),
+            (Content::Size { bytes: 1 }, 1),
+        ] {
+            let part = beside(&content, together);
+            assert!(
+                part.ends_with("\n```\n\nThis is not all that is asked. LOOK"),
+                "{part}"
+            );
+            assert!(!part.contains("ALLOW"), "{part}");
+        }
+        let all: usize = (0..10)
+            .map(|_| beside(&padded(QUESTION_CHARS), 10).chars().count())
+            .sum();
+        assert!(all < QUESTION_CHARS + 1_000, "{all}");
     }
 
     #[test]

@@ -261,6 +261,21 @@ fn with_elicitation_the_clients_user_is_asked() {
     client.end().ends(0);
 }
 
+/// A call whose client cannot ask its user, with more in it than is told at once.
+#[test]
+fn a_question_that_is_not_told_whole_says_where_it_is() {
+    let station = Station::with(WRITES);
+    let mut client = Client::start(&station);
+    let call = |chars: usize| json!({"content": "x".repeat(chars), "path": "here/the-end"});
+    let whole = client.call("files__write", call(2_000));
+    assert!(text(&whole).contains("path = here/the-end"), "{whole}");
+    assert!(text(&whole).contains("lazaret ask allow "), "{whole}");
+    let part = client.call("files__write", call(20_000));
+    assert!(!text(&part).contains("lazaret ask allow "), "{part}");
+    let look = "This is not all that is asked. A person reads all of it, and how it is answered, with: lazaret ask show ";
+    assert!(text(&part).contains(look), "{part}");
+}
+
 const HOLDS: &str = r#"
 ask = ["files.write"]
 [mounts.inbox]
