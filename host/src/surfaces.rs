@@ -11,5 +11,6 @@ pub mod lines;
 pub mod listed;
 pub mod mcp;
 mod paint;
+mod question;
 mod spot;
 pub mod wish;

@@ -187,6 +187,8 @@ pub fn asked(question: &Question) -> Error {
     let id = &question.id;
     let error = Error::new(Code::Asked, question.text.clone())
         .hint(format!("it is asked by {}", question.rule))
+        // The text is cut, and what a handle holds stands in it in part: how to read all of it comes before how to allow it.
+        .hint(format!("lazaret ask show {id}   (all that is asked)"))
         .hint(format!("lazaret ask allow {id}"));
     match question.values.is_empty() {
         true => error,

@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::gate::journal::Provenance;
+use crate::rules::flow::{Handed, Inside};
 use crate::rules::server::asked::form_of;
 use crate::runs::left::Waiting;
+use crate::surfaces::question::as_far_as_shown;
 use crate::words::event::{End, Event, Record, Started};
 use crate::words::inert::visible;
 
@@ -102,6 +104,31 @@ pub fn question(waiting: &Waiting) -> Value {
         "label": waiting.label,
         "form": form(waiting),
     })
+}
+
+/// The same for whoever is to answer it: with what the handles in it hold.
+#[must_use]
+pub fn question_in_full(waiting: &Waiting, handed: &[Handed]) -> Value {
+    let mut told = question(waiting);
+    if let Some(told) = told.as_object_mut().filter(|_| !handed.is_empty()) {
+        told.insert("held".to_owned(), handed.iter().map(held).collect());
+    }
+    told
+}
+
+/// What a handle brings into a call, to its end.
+fn held(handed: &Handed) -> Value {
+    let (place, handle) = (&handed.place, &handed.handle);
+    match &handed.inside {
+        Inside::Secret => json!({"argument": place, "handle": handle, "secret": true}),
+        Inside::File { name, bytes } => {
+            json!({"argument": place, "handle": handle, "file": name, "bytes": bytes})
+        }
+        Inside::Text(text) => {
+            let (text, more) = as_far_as_shown(text);
+            json!({"argument": place, "handle": handle, "text": text, "more": more})
+        }
+    }
 }
 
 /// What a server wants to know in the middle of a call: who asks, what it says, and the schema of the answer.

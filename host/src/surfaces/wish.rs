@@ -11,6 +11,7 @@ use crate::guests::tasks::Tasks;
 use crate::rules::caller::Invocation;
 use crate::rules::manifest::Retry;
 use crate::runs::host::{Called, Host};
+use crate::runs::left::Waiting;
 use crate::runs::written::Written;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
@@ -131,14 +132,23 @@ impl Answered {
     }
 }
 
-/// The open questions of a run, for whoever waits for their answers.
+/// The open questions of a run.
 ///
 /// # Errors
 /// What reading the journal says.
+pub async fn waiting(host: &Host, run: &RunId) -> Result<Vec<Waiting>> {
+    let mut waiting = host.questions().await?;
+    waiting.retain(|waiting| waiting.run == *run);
+    Ok(waiting)
+}
+
+/// The same for whoever waits for their answers.
+///
+/// # Errors
+/// As [`waiting`].
 pub async fn questions(host: &Host, run: &RunId) -> Result<Vec<Value>> {
-    let waiting = host.questions().await?;
-    let own = waiting.iter().filter(|waiting| waiting.run == *run);
-    Ok(own.map(listed::question).collect())
+    let waiting = waiting(host, run).await?;
+    Ok(waiting.iter().map(listed::question).collect())
 }
 
 /// Calls a tool for a client, whatever comes of it: failures are envelopes too. `run` is from [`Host::new_run`].

@@ -268,8 +268,8 @@ pub const MOUNT_RUNS: usize = 4_096;
 pub const FILE_ENTRIES: usize = 10_000;
 /// How long whoever ends a session of MCP waits for its task.
 pub const MCP_SESSION_END_MS: u64 = 1_000;
-/// What of a question over MCP its user is shown.
-pub const MCP_QUESTION_CHARS: usize = 16_384;
+/// What is shown of a question that is read in one piece: over MCP, or in a completion, of several together.
+pub const QUESTION_CHARS: usize = 16_384;
 /// Calls over MCP that wait for a confirmation and are to be made again, of all clients of a process.
 pub const MCP_OPEN: usize = 1_024;
 /// Steps that are taken to see whether something lies in a folder that no tool moves: one for each entry, and one for each

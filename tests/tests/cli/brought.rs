@@ -55,6 +55,9 @@ fn what_a_question_is_about_is_shown_to_its_end() {
     let shown = station.run(&["ask", "show", id, "--json"]).ends(0).json();
     let held = json!([{"argument": "/content", "handle": "h2", "text": letter, "more": 0}]);
     assert_eq!(shown["held"], held);
+    let server = Serving::start(&station);
+    let told = server.get(&format!("/v1/questions/{id}")).is(200);
+    assert_eq!(told["held"], held);
 }
 
 /// Whoever wished is under no influence of what they hold; what they make of it is, and the record shows it.

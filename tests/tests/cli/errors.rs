@@ -513,8 +513,8 @@ fn kind(station: &Station, command: &[&str]) -> Option<String> {
 
 /// Without what differs from run to run: the name of a question.
 fn steady(text: &str) -> String {
-    let question = Regex::new("lazaret ask allow [0-9a-f]+").unwrap();
-    let text = question.replace_all(text, "lazaret ask allow [QUESTION]");
+    let question = Regex::new("lazaret ask (allow|show) [0-9a-f]+").unwrap();
+    let text = question.replace_all(text, "lazaret ask $1 [QUESTION]");
     // Names of this run are told, and have more tokens or fewer.
     let about = Regex::new("(about |tokens = |--max-tokens )[0-9]{2,}").expect("an expression");
     about.replace_all(&text, "${1}[SOME]").into_owned()

@@ -203,7 +203,7 @@ fn one_call_asks_and_waits_as_well() {
     station
         .run(&["call", "files.write", args])
         .ends(75)
-        .says(&["lazaret ask allow "]);
+        .says(&["hint: lazaret ask show ", "lazaret ask allow "]);
     let id = question(&station);
     station.run(&["ask", "allow", &id]).ends(0);
     station.run(&["runs", "resume"]).ends(0);

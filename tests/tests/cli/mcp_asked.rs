@@ -261,6 +261,65 @@ fn with_elicitation_the_clients_user_is_asked() {
     client.end().ends(0);
 }
 
+/// A call whose client cannot ask its user, with more in it than is told at once.
+#[test]
+fn a_question_that_is_not_told_whole_says_where_it_is() {
+    let station = Station::with(WRITES);
+    let mut client = Client::start(&station);
+    let call = |chars: usize| json!({"content": "x".repeat(chars), "path": "here/the-end"});
+    let whole = client.call("files__write", call(2_000));
+    assert!(text(&whole).contains("path = here/the-end"), "{whole}");
+    assert!(text(&whole).contains("lazaret ask allow "), "{whole}");
+    let part = client.call("files__write", call(20_000));
+    assert!(!text(&part).contains("lazaret ask allow "), "{part}");
+    let look = "This is not all that is asked. A person reads all of it, and how it is answered, with: lazaret ask show ";
+    assert!(text(&part).contains(look), "{part}");
+}
+
+const HOLDS: &str = r#"
+ask = ["files.write"]
+[mounts.inbox]
+path = "inbox"
+[mounts.out]
+path = "out"
+access = "write"
+own = true
+[grants."files.*"]
+mounts = { inbox = "read", out = "write" }
+[flow]
+mode = "enforce"
+hold = "untrusted"
+"#;
+
+/// What a script passes on without having read it is read by whoever allows it.
+#[test]
+fn what_a_handle_holds_is_shown_to_the_clients_user() {
+    let source = "const letter = await tools.files.read({path: 'inbox/letter.txt'}); \
+                  const content = await tools.handle.field({value: letter, pointer: '/content'}); \
+                  return tools.files.write({path: 'out/b.txt', content})";
+    for (chars, whole) in [(900, true), (28_000, false)] {
+        let station = Station::with(HOLDS);
+        station.write(
+            "inbox/letter.txt",
+            format!("{}canary-41c8", "x".repeat(chars)),
+        );
+        station.write("out/keep", "");
+        let mut client = Client::offering(&station, json!({"elicitation": {}}));
+        let args = json!({"name": "run_script", "arguments": {"source": source}});
+        let id = client.request("tools/call", args);
+        let asked = client.until(|message| message["method"] == FORM);
+        let words = asked["params"]["message"].as_str().unwrap();
+        assert_eq!(words.contains("canary-41c8"), whole, "{words}");
+        assert_eq!(words.contains("characters are left out"), !whole, "{words}");
+        let answers = &asked["params"]["requestedSchema"]["properties"]["answer"]["enum"];
+        assert_eq!(*answers == json!(["deny"]), !whole, "{answers}");
+        let said = json!({"action": "accept", "content": {"answer": "allow"}});
+        client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
+        let outcome = client.answer(id)["result"].clone();
+        assert_eq!(outcome["isError"], !whole, "{outcome}");
+    }
+}
+
 /// A script asks in its middle, and goes on where it was.
 #[test]
 fn a_script_asks_the_clients_user_too() {

@@ -197,6 +197,38 @@ fn a_run_that_waits_says_so_and_is_answered_elsewhere() {
     );
 }
 
+/// Where a call goes stands in it last, behind as much as its model likes to say first.
+#[test]
+fn nobody_is_told_how_to_allow_what_they_have_not_read() {
+    for (pad, whole) in [(2_000, true), (20_000, false)] {
+        let args = json!({"content": "x".repeat(pad), "path": "here/the-end"});
+        let model = Server::start(vec![Answer::Bytes(stream(&[
+            provider::piece(0, "files__write", &args.to_string()),
+            provider::choice(json!({}), Some("tool_calls")),
+            "[DONE]".to_owned(),
+        ]))]);
+        let station = provider::station(&model);
+        let config = station.read("lazaret.toml").replace("text.*", "files.*");
+        let config = format!(
+            "ask = [\"files.write\"]\n{config}\n[mounts.here]\npath = \".\"\naccess = \"write\"\n\
+             [grants.\"files.write\"]\nmounts = {{ here = \"write\" }}\n[flow]\nmode = \"off\"\n"
+        );
+        station.write("lazaret.toml", config);
+        station.trust();
+        let server = Serving::start(&station);
+        let told = server
+            .post("/v1/chat/completions", &asked("Report."))
+            .is(200);
+        let text = told["choices"][0]["message"]["content"]
+            .as_str()
+            .expect("a text");
+        assert_eq!(text.contains("path = here/the-end"), whole, "{text}");
+        assert_eq!(text.contains("To allow it: lazaret ask allow "), whole);
+        let look = "This is not all that is asked. To read all of it, and how it is answered: lazaret ask show ";
+        assert_eq!(text.contains(look), !whole, "{text}");
+    }
+}
+
 #[test]
 fn what_was_said_before_is_told_beside_the_goal_and_instructs_nobody() {
     let model = Server::start(vec![provider::says("No."), provider::says("Yes.")]);

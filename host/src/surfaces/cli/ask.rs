@@ -1,6 +1,6 @@
 //! `lazaret ask`: questions that wait for a person.
 
-use super::inline::{arguments, held, held_as_json, last_of_its_kind};
+use super::inline::{arguments, held, last_of_its_kind};
 use super::runs::time;
 use super::transcript::short;
 use super::{Scene, print};
@@ -224,12 +224,7 @@ fn until(waiting: &Waiting, now: u64) -> String {
 async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
     let handed = host.handed(waiting).await?;
     if scene.json {
-        let mut told = listed::question(waiting);
-        if let Some(told) = told.as_object_mut().filter(|_| !handed.is_empty()) {
-            let held = handed.iter().map(held_as_json).collect();
-            told.insert("held".to_owned(), held);
-        }
-        print::compact(&told);
+        print::compact(&listed::question_in_full(waiting, &handed));
         return Ok(0);
     }
     print::line(format!(

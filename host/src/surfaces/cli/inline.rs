@@ -6,7 +6,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Mutex;
 
 use rustix::termios::{QueueSelector, tcflush};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -16,7 +16,7 @@ use crate::gate::{all_asked, asked};
 use crate::guests::dispatch::Request;
 use crate::rules::call::confirm::rule;
 use crate::rules::call::wished;
-use crate::rules::flow::{Handed, Inside};
+use crate::rules::flow::Handed;
 use crate::rules::manifest::Declared;
 use crate::rules::policy::Policy;
 use crate::rules::questions::{Unattended, words};
@@ -24,10 +24,10 @@ use crate::runs::host::{Called, Host};
 use crate::runs::left::Waiting;
 use crate::surfaces::config::NAME;
 use crate::surfaces::paint::{faint, foreign, strong, warn};
+use crate::surfaces::question;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::{RunId, ToolName, shown};
-use crate::words::limits::OUTCOME_BYTES;
 use crate::words::lock::lock;
 
 /// What a person has said at the prompt.
@@ -363,50 +363,9 @@ fn in_full(content: &Content, handed: &[Handed]) -> String {
         .join("\n")
 }
 
-/// Characters that are shown of what one handle holds: as many as an outcome has bytes.
-const HELD_CHARS: usize = OUTCOME_BYTES;
-
-/// What a handle brings into a call, to its end. Each of its lines has a mark, so that none passes for one of ours.
+/// What a handle brings into a call, to its end.
 pub(super) fn held(handed: &Handed) -> String {
-    let (place, handle) = (foreign(&handed.place), shown(&handed.handle));
-    let what = match &handed.inside {
-        Inside::Secret => "holds what is secret, and is not shown".to_owned(),
-        Inside::File { name, bytes } => {
-            format!("is the attached `{}`, {bytes} bytes", shown(name))
-        }
-        Inside::Text(text) => {
-            let (text, more) = as_far_as_shown(text);
-            let lines = foreign(text).replace('\n', "\n  | ");
-            let cut = match more {
-                0 => String::new(),
-                more => format!("\n  cut here: {more} characters more are not shown"),
-            };
-            format!("holds:\n  | {lines}{cut}")
-        }
-    };
-    format!("{} `{place}`: the handle `{handle}` {what}", faint("in"))
-}
-
-/// The same for programs.
-pub(super) fn held_as_json(handed: &Handed) -> Value {
-    let (place, handle) = (&handed.place, &handed.handle);
-    match &handed.inside {
-        Inside::Secret => json!({"argument": place, "handle": handle, "secret": true}),
-        Inside::File { name, bytes } => {
-            json!({"argument": place, "handle": handle, "file": name, "bytes": bytes})
-        }
-        Inside::Text(text) => {
-            let (text, more) = as_far_as_shown(text);
-            json!({"argument": place, "handle": handle, "text": text, "more": more})
-        }
-    }
-}
-
-/// What is shown of a text, and how many characters are not.
-fn as_far_as_shown(text: &str) -> (&str, usize) {
-    let cut = text.char_indices().nth(HELD_CHARS);
-    let parts = cut.and_then(|(at, _)| text.split_at_checked(at));
-    parts.map_or((text, 0), |(shown, rest)| (shown, rest.chars().count()))
+    format!("{} {}", faint("in"), question::held(handed))
 }
 
 fn choices(always: bool) -> String {
@@ -457,7 +416,11 @@ pub(super) fn last_of_its_kind(policy: &Policy, lines: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::rules::flow::Inside;
+    use crate::surfaces::question::HELD_CHARS;
     use crate::words::event::Question;
     use crate::words::id::QuestionId;
     use crate::words::label::{Label, Sort, Source};

@@ -66,11 +66,13 @@ pub(super) async fn list(State(site): State<Site>) -> Answered {
     ok(&json!({"questions": questions}))
 }
 
-/// `GET /v1/questions/{question}`.
+/// `GET /v1/questions/{question}`: all that is asked.
 pub(super) async fn one(State(site): State<Site>, Named(id): Named) -> Answered {
     let host = site.host();
     check_name(&id)?;
-    ok(&listed::question(&host.question(&id).await?))
+    let waiting = host.question(&id).await?;
+    let handed = host.handed(&waiting).await?;
+    ok(&listed::question_in_full(&waiting, &handed))
 }
 
 /// `POST /v1/questions/{question}`.

@@ -10,23 +10,21 @@ use rmcp::model::{
     CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationSchema, ErrorData, InputRequest, InputRequests, InputRequiredResult, InputResponses,
 };
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::call::Call;
 use super::session::is_newest;
 use super::{ticket, told};
+use crate::rules::flow::Handed;
 use crate::rules::json;
-use crate::rules::questions::words;
-use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
-use crate::surfaces::again;
+use crate::surfaces::question::Shown;
 use crate::surfaces::wish::Answered;
+use crate::surfaces::{again, question};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Answer, Content};
+use crate::words::event::Answer;
 use crate::words::id::{Digest, RunId, shown};
-use crate::words::inert::visible;
-use crate::words::length::cut;
-use crate::words::limits::{MCP_ASK_ROUNDS, MCP_QUESTION_CHARS};
+use crate::words::limits::{MCP_ASK_ROUNDS, QUESTION_CHARS};
 
 /// How a client's user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +64,13 @@ pub(super) async fn settled(
         };
         let waiting = open(call, &run).await;
         match way(call) {
-            Way::Again if !waiting.is_empty() => return Ok(again(call, &run, &waiting)),
+            Way::Again if !waiting.is_empty() => {
+                return match again(call, &run, &waiting).await {
+                    Ok(response) => Ok(response),
+                    // What cannot be shown whole is asked elsewhere.
+                    Err(_) => left(call, &answered, &run).await,
+                };
+            }
             Way::Request if !waiting.is_empty() => {
                 if !asked_all(call, &waiting).await {
                     return left(call, &answered, &run).await;
@@ -110,14 +114,18 @@ async fn open(call: &Call<'_>, run: &RunId) -> Vec<Waiting> {
 /// Puts all questions to the client's user, one after the other; whether all were answered.
 async fn asked_all(call: &Call<'_>, waiting: &[Waiting]) -> bool {
     for one in waiting {
+        let Ok((message, answers)) = asked(call, one).await else {
+            return false;
+        };
         let limit = Duration::from_millis(call.session.desk.serving.answer_ms);
         let peer = &call.context.peer;
-        let asking = peer.create_elicitation_with_timeout(form(one), Some(limit));
-        let said = tokio::select! {
-            said = asking => said,
+        let form = form_of(message, &answers);
+        let asking = peer.create_elicitation_with_timeout(form, Some(limit));
+        let heard = tokio::select! {
+            heard = asking => heard,
             () = call.given_up() => return false,
         };
-        let Some(answer) = said.ok().and_then(|said| read(&said, one)) else {
+        let Some(answer) = heard.ok().and_then(|heard| said(&heard, &answers)) else {
             return false;
         };
         if record(call, one, answer).await.is_err() {
@@ -142,11 +150,6 @@ async fn record(call: &Call<'_>, waiting: &Waiting, answer: Answer) -> Result<()
     }
 }
 
-fn read(from: &ElicitResult, waiting: &Waiting) -> Option<Answer> {
-    let (_, answers) = put(text(waiting), (answers(waiting), ""));
-    said(from, &answers)
-}
-
 /// What a client's user has said; nothing where they have not decided. Only what was offered is an answer.
 pub(super) fn said(said: &ElicitResult, answers: &[&str]) -> Option<Answer> {
     if said.action == ElicitationAction::Decline {
@@ -165,12 +168,16 @@ pub(super) fn said(said: &ElicitResult, answers: &[&str]) -> Option<Answer> {
     }
 }
 
-/// The form of a question.
-fn form(waiting: &Waiting) -> ElicitRequestParams {
+/// A question as a client's user is asked it, with all that handles bring into it, and what they may answer.
+async fn asked(call: &Call<'_>, waiting: &Waiting) -> Result<(String, Vec<&'static str>)> {
+    let handed = call.host().handed(waiting).await?;
+    Ok(asked_with(waiting, &handed))
+}
+
+fn asked_with(waiting: &Waiting, handed: &[Handed]) -> (String, Vec<&'static str>) {
     let whole = format!("lazaret ask show {}", waiting.question.id);
     let whole = again::hint(&whole);
-    let (message, answers) = put(text(waiting), (answers(waiting), &whole));
-    form_of(message, &answers)
+    put(text(waiting, handed), (answers(waiting), &whole))
 }
 
 /// What a question may be answered with, where all of it is read.
@@ -182,21 +189,23 @@ fn answers(waiting: &Waiting) -> Vec<&'static str> {
     answers
 }
 
-/// A question as it is put to a client's user, and what it may be answered with there: in a block of code, since clients show
-/// Markdown and nobody has agreed to anything yet. One that is too long is cut, and says so; and whoever has read a part of
-/// it may say no to it and nothing else.
+/// A question as it is put to a client's user, and what it may be answered with there. One that is too long is cut, and says
+/// so; and whoever has read a part of it may say no to it and nothing else.
 pub(super) fn put(
     text: String,
     (answers, whole): (Vec<&'static str>, &str),
 ) -> (String, Vec<&'static str>) {
-    let count = text.chars().count();
-    if count <= MCP_QUESTION_CHARS {
-        return (fenced(&text), answers);
+    let shown = Shown::of(text, QUESTION_CHARS);
+    if shown.missing == 0 {
+        return (shown.text, answers);
     }
-    let shown = fenced(&cut(text, MCP_QUESTION_CHARS));
+    let Shown {
+        text,
+        chars,
+        missing,
+    } = shown;
     let message = format!(
-        "{shown}\n[cut: {} of {count} characters are left out, so this may only be denied here; in full: {whole}]",
-        count.saturating_sub(MCP_QUESTION_CHARS)
+        "{text}\n[cut: {missing} of {chars} characters are left out, so this may only be denied here; in full: {whole}]"
     );
     (message, vec!["deny"])
 }
@@ -232,64 +241,29 @@ fn described(answers: &[&str]) -> &'static str {
     }
 }
 
-/// What is asked, with what, and why; hidden characters are shown. Whoever agrees agrees to all of it.
-fn text(waiting: &Waiting) -> String {
-    let asked = &waiting.question;
-    let mut lines = vec![
-        format!("May `{}` be called?", shown(&waiting.subject)),
-        visible(words::asked(asked)),
-    ];
-    if let Content::Inline(Value::Object(args)) = &waiting.content {
-        lines.extend(args_of(args));
-    }
-    lines.extend(
-        words::reasons(&asked.reasons)
-            .into_iter()
-            .map(|reason| format!("because {}", visible(reason))),
-    );
-    if let Some(classes) = &asked.classes {
-        lines.push(format!(
-            "the tool is {}, risk {}",
-            visible(&classes.effect),
-            visible(&classes.risk)
-        ));
-    }
-    lines.push(format!("asked by {}", visible(&asked.rule)));
-    let whole = format!("lazaret ask show {}", asked.id);
-    lines.push(format!("in full: {}", again::hint(&whole)));
-    lines.join("\n")
-}
-
-/// Arguments, one a line and whole.
-pub(super) fn args_of(args: &Map<String, Value>) -> impl Iterator<Item = String> {
-    args.iter().map(|(key, value)| {
-        let value = value
-            .as_str()
-            .map_or_else(|| value.to_string(), on_one_line);
-        format!("  {} = {}", visible(&on_one_line(key)), visible(&value))
-    })
-}
-
-/// A text that has lines is quoted: none of them passes for one of the host's.
-fn on_one_line(text: &str) -> String {
-    match text.contains(['\n', '\r']) {
-        true => Value::from(text).to_string(),
-        false => text.to_owned(),
-    }
+/// What is asked, of what, and where it is read elsewhere.
+fn text(waiting: &Waiting, handed: &[Handed]) -> String {
+    let whole = format!("lazaret ask show {}", waiting.question.id);
+    format!(
+        "May `{}` be called?\n{}\nin full: {}",
+        shown(&waiting.subject),
+        question::text(waiting, handed),
+        again::hint(&whole)
+    )
 }
 
 /// The answer to a call that its client is to make again, with what its user said.
-fn again(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolResponse {
-    let asked = |one: &Waiting| {
-        let request = ElicitRequest::new(form(one));
-        (
-            one.question.id.as_str().to_owned(),
-            InputRequest::Elicitation(request),
-        )
-    };
-    let requests: InputRequests = waiting.iter().map(asked).collect();
+async fn again(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> Result<CallToolResponse> {
+    let mut requests = Vec::new();
+    for one in waiting {
+        let (message, answers) = asked(call, one).await?;
+        let request = ElicitRequest::new(form_of(message, &answers));
+        let id = one.question.id.as_str().to_owned();
+        requests.push((id, InputRequest::Elicitation(request)));
+    }
+    let requests: InputRequests = requests.into_iter().collect();
     let state = format!("{run}.{}", mac(call, (PURPOSE, run.as_str())));
-    InputRequiredResult::new(Some(requests), Some(state)).into()
+    Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
 }
 
 /// What a call that is made again is: that call, and no other, of that run, where it has one.
@@ -340,13 +314,18 @@ pub(super) async fn taken(
     let waiting = open(call, &run).await;
     let mut missing = Vec::new();
     for one in waiting {
-        let said = responses.get(one.question.id.as_str());
-        let said = said.and_then(|said| serde_json::from_value::<ElicitResult>(said.clone()).ok());
-        let Some(said) = said else {
+        let heard = responses.get(one.question.id.as_str());
+        let heard =
+            heard.and_then(|said| serde_json::from_value::<ElicitResult>(said.clone()).ok());
+        let Some(heard) = heard else {
             missing.push(one);
             continue;
         };
-        let Some(answer) = read(&said, &one) else {
+        let answers = match asked(call, &one).await {
+            Ok((_, answers)) => answers,
+            Err(error) => return Ok(Taken::Answered(call.refused(&error))),
+        };
+        let Some(answer) = said(&heard, &answers) else {
             return Ok(Taken::Left(undecided(call, &run, &[one])));
         };
         if let Err(error) = record(call, &one, answer).await {
@@ -354,7 +333,10 @@ pub(super) async fn taken(
         }
     }
     if !missing.is_empty() {
-        return Ok(Taken::Left(again(call, &run, &missing)));
+        return Ok(match again(call, &run, &missing).await {
+            Ok(response) => Taken::Left(response),
+            Err(error) => Taken::Answered(call.refused(&error)),
+        });
     }
     Ok(Taken::Answered(call.go_on(&run).await))
 }
@@ -369,8 +351,11 @@ fn undecided(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolRespo
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
-    use crate::words::event::Question;
+    use crate::rules::flow::Inside;
+    use crate::words::event::{Content, Question};
     use crate::words::id::QuestionId;
     use crate::words::label::Label;
 
@@ -396,13 +381,18 @@ mod tests {
         }
     }
 
+    fn form(waiting: &Waiting, handed: &[Handed]) -> Value {
+        let (message, answers) = asked_with(waiting, handed);
+        json!(form_of(message, &answers))
+    }
+
     #[test]
     fn a_question_is_a_form_of_the_protocol() {
         for (values, answers) in [
             (0, json!(["allow", "deny"])),
             (1, json!(["allow", "deny", "always"])),
         ] {
-            let form = json!(form(&waiting(values)));
+            let form = form(&waiting(values), &[]);
             assert_eq!(form["mode"], "form");
             assert_eq!(
                 form["requestedSchema"]["properties"]["answer"]["enum"],
@@ -421,10 +411,10 @@ mod tests {
     #[test]
     fn a_question_that_is_too_long_is_cut_and_may_only_be_denied() {
         let mut waiting = waiting(1);
-        waiting.question.reasons = vec!["x".repeat(MCP_QUESTION_CHARS)];
-        let form = json!(form(&waiting));
+        waiting.question.reasons = vec!["x".repeat(QUESTION_CHARS)];
+        let form = form(&waiting, &[]);
         let text = form["message"].as_str().unwrap();
-        assert!(text.chars().count() < MCP_QUESTION_CHARS + 300, "{text}");
+        assert!(text.chars().count() < QUESTION_CHARS + 300, "{text}");
         assert!(
             text.contains("characters are left out") && text.contains("lazaret ask show "),
             "{text}"
@@ -434,16 +424,42 @@ mod tests {
         let accept = |answer: &str| {
             ElicitResult::new(ElicitationAction::Accept).with_content(json!({"answer": answer}))
         };
-        assert_eq!(read(&accept("allow"), &waiting), None);
-        assert_eq!(read(&accept("always"), &waiting), None);
-        assert_eq!(read(&accept("deny"), &waiting), Some(Answer::Deny));
+        let (_, answers) = asked_with(&waiting, &[]);
+        assert_eq!(said(&accept("allow"), &answers), None);
+        assert_eq!(said(&accept("always"), &answers), None);
+        assert_eq!(said(&accept("deny"), &answers), Some(Answer::Deny));
+    }
+
+    #[test]
+    fn what_a_handle_holds_is_read_to_its_end_before_anybody_allows_it() {
+        let asked = |inside: Inside| {
+            let handed = Handed {
+                place: "/body".to_owned(),
+                handle: "h2".to_owned(),
+                inside,
+            };
+            let form = form(&waiting(0), &[handed]);
+            let offered = form["requestedSchema"]["properties"]["answer"]["enum"].clone();
+            (form["message"].as_str().unwrap().to_owned(), offered)
+        };
+        let (text, offered) = asked(Inside::Text(format!("{}\nthe end", "x".repeat(2_000))));
+        assert!(text.contains("xxx\n  | the end\n"), "{text}");
+        assert_eq!(offered, json!(["allow", "deny"]));
+        let (text, offered) = asked(Inside::Text("x".repeat(QUESTION_CHARS)));
+        assert!(text.contains("characters are left out"), "{text}");
+        assert_eq!(offered, json!(["deny"]));
+        let (text, _) = asked(Inside::Secret);
+        assert!(
+            text.contains("holds what is secret, and is not shown"),
+            "{text}"
+        );
     }
 
     #[test]
     fn only_a_decision_is_an_answer() {
         let accept =
             |content: Value| ElicitResult::new(ElicitationAction::Accept).with_content(content);
-        for (said, values, expected) in [
+        for (heard, values, expected) in [
             (accept(json!({"answer": "allow"})), 0, Some(Answer::Allow)),
             (accept(json!({"answer": "deny"})), 0, Some(Answer::Deny)),
             (accept(json!({"answer": "always"})), 1, Some(Answer::Always)),
@@ -458,7 +474,8 @@ mod tests {
             ),
             (ElicitResult::new(ElicitationAction::Cancel), 0, None),
         ] {
-            assert_eq!(read(&said, &waiting(values)), expected, "{said:?}");
+            let (_, answers) = asked_with(&waiting(values), &[]);
+            assert_eq!(said(&heard, &answers), expected, "{heard:?}");
         }
     }
 }

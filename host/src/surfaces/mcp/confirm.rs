@@ -12,9 +12,10 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use super::ask::{Way, args_of, forged, form_of, is_made, mac, put, way};
+use super::ask::{Way, forged, form_of, is_made, mac, put, way};
 use super::call::Call;
 use super::tools::Which;
+use crate::surfaces::question::args_of;
 use crate::surfaces::wish::Answered;
 use crate::words::error::{Code, Error};
 use crate::words::event::{Answer, Surface};

@@ -13,14 +13,12 @@ use serde_json::{Value, json};
 use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
 use crate::rules::policy::Policy;
-use crate::rules::rendered::fenced;
 use crate::rules::scrub::clean_strings;
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
-use crate::surfaces::again;
 use crate::surfaces::envelope::without_bytes;
-use crate::surfaces::listed;
 use crate::surfaces::wish::Answered;
+use crate::surfaces::{again, listed, question};
 use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::id::RunId;
@@ -102,14 +100,16 @@ pub(super) fn pending(
         }
     };
     for one in waiting {
-        let (id, rule) = (&one.question.id, visible(&one.question.rule));
-        lines.push(format!(
-            "question {id}:\n{}\nit is asked by {rule}\na person answers it with: {}",
-            fenced(&visible(&one.question.text)),
-            again::hint(&format!(
-                "lazaret ask allow {id}   (or: lazaret ask deny {id})"
-            ))
-        ));
+        let id = &one.question.id;
+        let allow = format!(
+            "a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})"
+        );
+        let look = format!(
+            "A person reads all of it, and how it is answered, with: lazaret ask show {id}"
+        );
+        let (allow, look) = (again::hint(&allow), again::hint(&look));
+        let told = question::told(one, waiting.len(), (&allow, &look));
+        lines.push(format!("question {id}:\n{told}"));
     }
     if let (Some(map), Some((run, ticket))) = (envelope.as_object_mut(), run) {
         let args = json!({"run": ticket});

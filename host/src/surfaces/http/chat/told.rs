@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use super::super::answer::{Failed, json as answer_of};
 use super::super::runs;
-use crate::rules::rendered::{fenced, rendered};
+use crate::rules::rendered::rendered;
 use crate::runs::host::Host;
-use crate::surfaces::again;
-use crate::surfaces::wish;
+use crate::runs::left::Waiting;
+use crate::surfaces::{again, listed, question, wish};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::RunId;
-use crate::words::inert::visible;
 use crate::words::message::Usage;
 
 /// A failure in OpenAI's form.
@@ -78,8 +77,9 @@ impl Told {
         let (text, questions) = match answer {
             Ok(text) => (text, Vec::new()),
             Err(error) if error.code() == Code::Asked => {
-                let questions = wish::questions(host, &run).await?;
-                (asks(&run, &questions), questions)
+                let waiting = wish::waiting(host, &run).await?;
+                let questions = waiting.iter().map(listed::question).collect();
+                (asks(&run, &waiting), questions)
             }
             Err(error) => return Err(about(&run, error)),
         };
@@ -144,22 +144,19 @@ fn about(run: &RunId, error: Error) -> Error {
 
 /// What a run waits for, in words. What is to be done is somebody else's words: nobody has agreed to it yet, so it is shown
 /// letter by letter.
-fn asks(run: &RunId, questions: &[Value]) -> String {
+fn asks(run: &RunId, waiting: &[Waiting]) -> String {
     let mut text = format!("The run {run} waits for a person's answer.\n");
-    for question in questions {
-        let said = |key: &str| {
-            question
-                .get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let id: String = said("question").chars().take(12).collect();
-        text.push_str(&format!(
-            "\n{}\n\nTo allow it: {}, or POST /v1/questions/{} with {{\"answer\": \"allow\"}}.\n",
-            fenced(&visible(said("text"))),
-            again::hint(&format!("lazaret ask allow {id}")),
-            said("question"),
-        ));
+    for one in waiting {
+        let (id, name) = (&one.question.id, one.question.id.as_str());
+        let allow = format!(
+            "To allow it: lazaret ask allow {id}, or POST /v1/questions/{name} with {{\"answer\": \"allow\"}}."
+        );
+        let look = format!(
+            "To read all of it, and how it is answered: lazaret ask show {id}, or GET /v1/questions/{name}."
+        );
+        let (allow, look) = (again::hint(&allow), again::hint(&look));
+        let told = question::told(one, waiting.len(), (&allow, &look));
+        text.push_str(&format!("\n{told}\n"));
     }
     text
 }

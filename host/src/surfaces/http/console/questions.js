@@ -29,7 +29,8 @@ export function card(question, done) {
 
 /** Sends an answer; what is wrong with it is shown in `end`, and it can be given again. */
 async function send(question, body, { end, buttons, done }) {
-  for (const button of buttons) button.disabled = true;
+  const able = buttons.filter((button) => !button.disabled);
+  for (const button of able) button.disabled = true;
   try {
     await post(`/v1/questions/${encodeURIComponent(question.question)}`, body);
     say(body.answer === "deny" ? "Denied" : "Allowed");
@@ -37,7 +38,7 @@ async function send(question, body, { end, buttons, done }) {
     await done();
   } catch (error) {
     fill(end, failure(error.error ?? error));
-    for (const button of buttons) button.disabled = false;
+    for (const button of able) button.disabled = false;
   }
 }
 
@@ -61,6 +62,7 @@ function wished(question, done) {
   const many = (question.values ?? []).length > 0;
   buttons.push(...[answer("allow", "Allow", "main"), many && answer("always", "Allow, and these values for this run"), answer("deny", "Deny", "danger")].filter(Boolean));
   const args = question.args?.inline ?? question.args;
+  const held = inHandles(question, args, buttons.slice(0, -1));
   return h("section", { class: "card question", "aria-label": "Question" },
     h("h2", {}, visible(question.text)),
     (question.reasons ?? []).map((reason) => h("p", { class: "because" }, visible(reason))),
@@ -68,10 +70,29 @@ function wished(question, done) {
     h("dl", {},
       h("dt", {}, "would call"), h("dd", {}, h("strong", {}, short(question.tool ?? "", 80)),
         question.classes && h("span", { class: "faint" }, ` ${question.classes.effect}, risk ${question.classes.risk}`)),
-      h("dt", {}, "with"), h("dd", {}, h("pre", {}, pretty(args === "empty" ? {} : args))),
+      h("dt", {}, "with"), h("dd", {}, h("pre", {}, pretty(args === "empty" ? {} : args)), held),
       around(question)),
     (question.lines ?? []).length > 0 && h("details", {}, h("summary", {}, "a line that makes this the last question of its kind"), question.lines.map((line) => h("pre", { class: "line" }, line))),
     over(question) ? h("p", { class: "note" }, "Its time is over: that counts as no.") : h("p", { class: "acts" }, buttons), end);
+}
+
+/** What the handles in a call hold. Nobody says yes to what they have not been shown: until it is there, only no can be said. */
+function inHandles(question, args, yes) {
+  const place = h("div");
+  if (!JSON.stringify(args ?? "").includes('"$handle"')) return place;
+  for (const button of yes) button.disabled = true;
+  get(`/v1/questions/${encodeURIComponent(question.question)}`).then((whole) => {
+    fill(place, (whole.held ?? []).map(handed));
+    for (const button of yes) button.disabled = false;
+  }).catch((error) => fill(place, failure(error.error ?? error)));
+  return place;
+}
+
+function handed({ argument, handle, text, more, file, bytes, secret }) {
+  const named = (what) => h("p", {}, `in ${argument}: the handle ${short(handle, 60)} ${what}`);
+  if (secret) return named("holds what is secret, and is not shown");
+  if (file !== undefined) return named(`is the attached ${short(file, 120)}, ${bytes} bytes`);
+  return h("div", {}, named("holds:"), h("pre", { class: "value" }, text), more > 0 && h("p", { class: "note" }, `cut here: ${more} characters more are not shown`));
 }
 
 /** What a server wants to know in the middle of a call. What it says is its own, and shown as that. */

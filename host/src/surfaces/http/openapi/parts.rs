@@ -242,6 +242,18 @@ fn flows() -> Named {
     ]
 }
 
+/// A question that is asked for by its name says what the handles in it hold, where there are any.
+fn with_held(mut question: Value) -> Value {
+    if let Some(fields) = question
+        .get_mut("properties")
+        .and_then(Value::as_object_mut)
+    {
+        let held = object(&json!({"argument": text(), "handle": text()}));
+        fields.insert("held".to_owned(), list(&held));
+    }
+    question
+}
+
 fn questions() -> Named {
     vec![
         (
@@ -250,7 +262,7 @@ fn questions() -> Named {
         ),
         (
             "Question",
-            object(&json!({
+            with_held(object(&json!({
                 "question": text(),
                 "text": text(),
                 "rule": text(),
@@ -265,7 +277,7 @@ fn questions() -> Named {
                 "args": {},
                 "label": {},
                 "form": or_null("object"),
-            })),
+            }))),
         ),
         (
             "Replied",
