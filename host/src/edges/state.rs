@@ -239,14 +239,31 @@ impl StateFolder {
     /// `DiskFailed`.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let failed = |error: std::io::Error| disk(&self.0.join(name), "cannot be written", error);
-        let mut file = tempfile::Builder::new()
-            .prefix(NEW)
-            .tempfile_in(&self.0)
-            .map_err(failed)?;
-        file.write_all(bytes).map_err(failed)?;
+        let file = self.written(bytes).map_err(failed)?;
         file.persist(self.0.join(name))
             .map_err(|error| failed(error.error))?;
         Ok(())
+    }
+
+    /// Writes a file that is not there yet, in one step; whether it was not. Of two who do so at once, one does.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn write_new(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        let failed = |error: std::io::Error| disk(&self.0.join(name), "cannot be written", error);
+        let file = self.written(bytes).map_err(failed)?;
+        match file.persist_noclobber(self.0.join(name)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(failed(error.error)),
+        }
+    }
+
+    /// A file with these bytes, which has no name of its own yet.
+    fn written(&self, bytes: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
+        let mut file = tempfile::Builder::new().prefix(NEW).tempfile_in(&self.0)?;
+        file.write_all(bytes)?;
+        Ok(file)
     }
 
     /// Whether there is a file of that name.
@@ -412,15 +429,9 @@ impl StateFolder {
         }
         let key = random::<32>()?;
         // Of two processes that come here at once, one wins, and both use its key.
-        let mut file = tempfile::Builder::new()
-            .prefix(NEW)
-            .tempfile_in(&self.0)
-            .map_err(|error| disk(&self.0, "cannot be written", error))?;
-        file.write_all(&key)
-            .map_err(|error| disk(&self.0, "cannot be written", error))?;
-        match file.persist_noclobber(&path) {
-            Ok(_) => Ok(key),
-            Err(_) => self
+        match self.write_new(name, &key)? {
+            true => Ok(key),
+            false => self
                 .read(name)?
                 .and_then(|bytes| bytes.try_into().ok())
                 .ok_or_else(corrupt),

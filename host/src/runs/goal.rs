@@ -176,7 +176,7 @@ impl Host {
         if let Some(schema) = &mut goal.answer {
             self.station.scrub.known().clean_value(schema);
         }
-        name_apart(&mut goal.with.files);
+        name_apart(&mut goal.with.files, &earlier.handles);
         let prepared = self.prepare(&goal)?;
         let brought = self.bring(&goal.with.handles).await?;
         check_names(&earlier, &brought)?;

@@ -152,6 +152,33 @@ async fn a_session_begins_with_what_a_tainted_run_held_and_holds_it_for_all_of_i
     );
 }
 
+/// What somebody attaches is theirs, whatever the session holds that is called the same, and also once its run goes on in
+/// another process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_session_holds_is_not_taken_for_a_file_of_its_name() {
+    let done = || json!({"text": "Done."});
+    let mut copies = write("out/copy.txt", "letter-2");
+    copies["when"] = json!("tools take it as {\"$handle\":\"letter-2\"}");
+    let replies = [done(), copies, done()];
+    let (rig, from) = held("ask = [\"files.write\"]", &replies).await;
+    let first = goal(&rig, "Keep this.", &[format!("{from}:h2=letter")]);
+    let answer = rig.pursue_on("new", first, &Tasks::new()).await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    std::fs::write(rig.path("letter"), "my own words").expect("a file");
+    let mut second = goal(&rig, "Write my letter to \"out/copy.txt\".", &[]);
+    let file = rig.host.attach(&rig.path("letter"));
+    second.with.files = vec![file.expect("a file")];
+    let run = second.run.clone();
+    let left = rig.pursue_on("new", second, &Tasks::new()).await;
+    assert_eq!(left.expect_err("it asks").code(), Code::Asked);
+    let rig = rig.restart().await;
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(written(&rig, "out/copy.txt"), "my own words");
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{replayed:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_run_goes_on_with_what_a_tainted_one_held() {
     let replies = [write("out/letter.txt", "letter"), json!({"text": "Done."})];

@@ -103,22 +103,23 @@ impl Asker {
             Err(error) if error.code() == Code::Denied => return Ok(json!({"action": "decline"})),
             Err(error) => return Err(error),
         };
-        let awaited = self
+        let mut awaited = self
             .station
             .counsel
             .persons
             .await_one(&question, &self.caller.run)?;
-        let said = self.said(&awaited, Deadline::after_ms(wait_ms)).await?;
+        let said = self.said(&mut awaited, Deadline::after_ms(wait_ms)).await?;
         let answer = said.as_ref().and_then(|said| said.answer);
         let (Some(said), Some(answer)) = (said, answer) else {
-            self.record(Event::Expired { question })?;
+            self.record(Event::Expired { question }).await?;
             return Ok(json!({"action": "cancel"}));
         };
         self.record(Event::Answered {
             question,
             answer,
             reason: said.reason,
-        })?;
+        })
+        .await?;
         drop(awaited);
         if answer == Answer::Deny {
             return Ok(json!({"action": "decline"}));
@@ -145,7 +146,7 @@ impl Asker {
     }
 
     /// What somebody says in time.
-    async fn said(&self, awaited: &Awaited, until: Deadline) -> Result<Option<Filled>> {
+    async fn said(&self, awaited: &mut Awaited, until: Deadline) -> Result<Option<Filled>> {
         let look = Duration::from_millis(ANSWER_LOOK_MS);
         let looking = async {
             loop {
@@ -162,10 +163,11 @@ impl Asker {
         self.tasks.unless_cancelled(looking).await
     }
 
-    fn record(&self, event: Event) -> Result<()> {
+    /// Whoever finds that nobody waits any more finds in the journal, from any process, what became of the question.
+    async fn record(&self, event: Event) -> Result<()> {
         let journal = self.station.gate.journal();
-        let appended = journal.append(&self.caller.run, self.caller.parent, event);
-        appended.map(|_| ())
+        journal.append(&self.caller.run, self.caller.parent, event)?;
+        journal.commit().await
     }
 
     fn told(&self, want: Want, content: Value) -> Told {

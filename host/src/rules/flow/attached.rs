@@ -74,9 +74,9 @@ fn fits(one: &Attachment) -> bool {
     usize::try_from(one.bytes).is_ok_and(|bytes| bytes <= OUTCOME_BYTES)
 }
 
-/// Gives each file a name of its own: where several came with one, all but the first are numbered. What is called as the
-/// host calls handles is no longer.
-pub fn name_apart(files: &mut [Attachment]) {
+/// Gives each file a name of its own: where several came with one, all but the first are numbered, and so is one that is
+/// called as something which is `held` from the runs before. What is called as the host calls handles is no longer.
+pub fn name_apart(files: &mut [Attachment], held: &Handles) {
     let mut names = BTreeSet::new();
     for one in files {
         if numbered(&one.name).is_some() {
@@ -86,7 +86,7 @@ pub fn name_apart(files: &mut [Attachment]) {
         let (stem, ending) = said.rsplit_once('.').unwrap_or((&said, ""));
         let dot = if ending.is_empty() { "" } else { "." };
         let mut number = 2_u32;
-        while !names.insert(one.name.clone()) {
+        while held.knows(&one.name) || !names.insert(one.name.clone()) {
             one.name = format!("{stem}-{number}{dot}{ending}");
             number = number.saturating_add(1);
         }
@@ -147,14 +147,14 @@ mod tests {
     fn names_are_told_apart() {
         let mut files =
             ["a.txt", "a.txt", "a-2.txt", "b", "b", "a.txt"].map(|name| file(name, b"x"));
-        name_apart(&mut files);
+        name_apart(&mut files, &Handles::default());
         let names = files.map(|one| one.name);
         assert_eq!(
             names,
             ["a.txt", "a-2.txt", "a-2-2.txt", "b", "b-2", "a-3.txt"]
         );
         let mut files = ["h1", "h18446744073709551615", "h01", "h"].map(|name| file(name, b"x"));
-        name_apart(&mut files);
+        name_apart(&mut files, &Handles::default());
         let names = files.clone().map(|one| one.name);
         assert_eq!(names, ["file-h1", "h18446744073709551615", "h01", "h"]);
         let mut handles = Handles::default();
@@ -164,5 +164,33 @@ mod tests {
             let held = handles.hold(Naming::Next, &json!(name), &Label::default());
             assert_eq!(held.unwrap(), name);
         }
+    }
+
+    #[test]
+    fn no_file_has_the_name_of_what_the_session_holds_or_held() {
+        let label = Label::default();
+        let mut held = Handles::default();
+        for name in ["letter", "file-h1", "b-2"] {
+            held.hold_as(name, &json!("a stranger's"), &label).unwrap();
+        }
+        held.reserve("gone", &label);
+        let said = ["letter", "letter", "h1", "gone", "b", "b", "c"];
+        let mut files = said.map(|name| file(name, name.as_bytes()));
+        name_apart(&mut files, &held);
+        let names = [
+            "letter-2",
+            "letter-3",
+            "file-h1-2",
+            "gone-2",
+            "b",
+            "b-3",
+            "c",
+        ];
+        assert_eq!(files.clone().map(|one| one.name), names);
+        hold(&mut held, &files);
+        for (name, said) in names.iter().zip(said) {
+            assert_eq!(*held.get(name).unwrap().value, json!(said));
+        }
+        assert_eq!(*held.get("letter").unwrap().value, json!("a stranger's"));
     }
 }

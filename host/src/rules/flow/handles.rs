@@ -217,6 +217,12 @@ impl Handles {
         })
     }
 
+    /// Whether a handle is called so, or was, though what it held is no longer there: the name stands for that one.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.label_of(name).is_some()
+    }
+
     /// The names of what is held, for whoever has mistaken one.
     fn names(&self) -> String {
         let some = self.held.keys().take(HANDLES_NAMED).cloned();

@@ -172,7 +172,7 @@ impl Host {
     }
 
     /// Why a question of this name does not wait: it was answered, or there is none.
-    async fn settled(&self, start: &str) -> Result<Error> {
+    pub(super) async fn settled(&self, start: &str) -> Result<Error> {
         let Some((run, event)) = self.journal().settled(start).await? else {
             let what = format!("open question that begins with `{}`", shown(start));
             return Ok(Error::not_found(what).hint("`lazaret ask list` shows what waits"));

@@ -65,7 +65,7 @@ impl Host {
     ///
     /// # Errors
     /// As [`Host::question`]; `BadInput` for a question that is no form, for what does not fit it, and for what is known to
-    /// be secret; `TooSlow` where nobody waits for it any more.
+    /// be secret; `Conflict` where another answer came first; `TooSlow` where nobody waits for it any more.
     pub async fn answer_form(&self, start: &str, content: Value) -> Result<Waiting> {
         let found = self.question(start).await?;
         let Some(form) = found.form() else {
@@ -100,7 +100,7 @@ impl Host {
         Ok(found)
     }
 
-    /// Leaves what was said for whoever waits, and waits until it was taken.
+    /// Leaves what was said for whoever waits, and waits until it was taken, or until it is clear that it was not.
     pub(super) async fn fill(
         &self,
         waiting: &Waiting,
@@ -114,24 +114,38 @@ impl Host {
         if self.is_over(waiting).await? {
             return Err(gone(waiting));
         }
-        let answers = &self.kept.answers;
         let text = serde_json::to_string(&filled)
             .map_err(|error| Error::bug("an answer cannot be written").because(error))?;
-        if !answers.leave(question, &text)? {
-            return Err(nobody_waits(waiting));
-        }
+        let Some(left) = self.kept.answers.leave(question, &text)? else {
+            return Err(self.untaken(waiting, Became::Unwanted).await?);
+        };
         let until = Deadline::after_ms(ANSWER_TAKEN_MS);
-        loop {
-            let became = answers.became(question)?;
-            if became == Became::Taken {
-                return Ok(());
+        let became = loop {
+            let became = left.became()?;
+            match became {
+                Became::Taken => return Ok(()),
+                Became::Left | Became::Another if !until.rest().is_zero() => look_again().await,
+                Became::Left | Became::Another | Became::Unwanted => break became,
             }
-            if became == Became::Unwanted || until.rest().is_zero() {
-                answers.take_back(question);
-                return Err(nobody_waits(waiting));
-            }
-            look_again().await;
+        };
+        // Whoever waits may have looked in this very moment.
+        match left.take_back()? {
+            true => Ok(()),
+            false => Err(self.untaken(waiting, became).await?),
         }
+    }
+
+    /// Why an answer was not taken: another one was, or nobody waited any more.
+    async fn untaken(&self, waiting: &Waiting, became: Became) -> Result<Error> {
+        let id = waiting.question.id.as_str();
+        let settled = self.journal().settled(id).await?;
+        if let Some((_, Event::Answered { .. })) = settled {
+            return self.settled(id).await;
+        }
+        Ok(match became {
+            Became::Another => came_second(waiting),
+            Became::Left | Became::Taken | Became::Unwanted => nobody_waits(waiting),
+        })
     }
 
     /// What a server is told for these values.
@@ -155,6 +169,10 @@ impl Host {
             Ok(hold) => drop(hold),
             Err(error) if error.code() == Code::Busy => return Ok(false),
             Err(error) => return Err(error),
+        }
+        // Or its call has ended since, and its answer stands.
+        if self.journal().settled(question.as_str()).await?.is_some() {
+            return Err(self.settled(question.as_str()).await?);
         }
         self.kept.answers.forget(&question);
         let (hold, _) = self.take_up(run).await?;
@@ -189,6 +207,15 @@ fn how(waiting: &Waiting, error: Error) -> Error {
     let id = &waiting.question.id;
     error.hint(format!("lazaret ask show {id}")).hint(format!(
         "lazaret ask allow {id} --with '{{\"FIELD\": \"VALUE\"}}'"
+    ))
+}
+
+/// Another answer was there, and it is not on record what became of that.
+fn came_second(waiting: &Waiting) -> Error {
+    let (id, run) = (&waiting.question.id, &waiting.run);
+    let what = format!("another answer to `{id}` came first, and this one counts for nothing");
+    Error::new(Code::Conflict, what).hint(format!(
+        "lazaret runs show {run}   says which one stands, once it is taken"
     ))
 }
 

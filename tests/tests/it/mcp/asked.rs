@@ -1,6 +1,7 @@
 //! What a server asks for in the middle of a call, where the operator allows it: a form is a question of the run, and a model
 //! answers without tools, history or secrets, so far and no further. Row 110.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use lazaret::rules::questions::Waiting;
@@ -124,6 +125,41 @@ async fn a_no_is_told_to_the_server_and_its_call_goes_on() {
     })
     .await;
     assert_eq!(told, "{\"action\":\"decline\"}");
+}
+
+/// Whoever comes second is told so, and what stands; the server is told what the first one said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_who_answer_a_form_at_once_one_counts_and_the_other_is_told() {
+    let rig = rig("", ASK).await.open().await;
+    for no_comes_first in [true, false] {
+        let stands = Cell::new("");
+        let (_, told) = answered(&rig, async |waiting| {
+            let id = waiting.question.id.as_str();
+            let no = rig.host.answer(id, Say::Deny);
+            let yes = rig.host.answer_form(id, json!({"name": "Ada"}));
+            let (no, yes) = if no_comes_first {
+                tokio::join!(no, yes)
+            } else {
+                let (yes, no) = tokio::join!(yes, no);
+                (no, yes)
+            };
+            let (refused, word) = match (no, yes) {
+                (Ok(_), Err(refused)) => (refused, "no"),
+                (Err(refused), Ok(_)) => (refused, "yes"),
+                both => panic!("one of them counts: {both:?}"),
+            };
+            assert_eq!(refused.code(), Code::Conflict, "{refused}");
+            let says = format!("was answered already, with {word}");
+            assert!(refused.message().contains(&says), "{refused}");
+            stands.set(word);
+        })
+        .await;
+        let action = match stands.get() {
+            "no" => "{\"action\":\"decline\"}",
+            _ => "{\"action\":\"accept\",",
+        };
+        assert!(told.starts_with(action), "{}: {told}", stands.get());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
