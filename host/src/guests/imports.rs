@@ -9,7 +9,7 @@ mod call;
 mod fetch;
 mod files;
 pub(super) mod filesystem;
-mod http;
+pub(super) mod http;
 mod log;
 mod notes;
 pub(super) mod poll;
