@@ -483,6 +483,10 @@ impl Catalog {
         name: &str,
         near: impl FnOnce() -> Vec<&'a ToolName>,
     ) -> Result<&'a Arc<Tool>> {
+        if let Some(long) = ToolName::none_of(name) {
+            let what = format!("no tool has {long}");
+            return Err(Error::new(Code::UnknownTool, what).hint("`lazaret tools` lists them"));
+        }
         let found = ToolName::parse(name)
             .ok()
             .and_then(|name| self.tools.get(&name));
@@ -595,6 +599,9 @@ impl Catalog {
 
     fn near(&self, name: &str, within: impl Fn(&Tool) -> bool) -> Vec<&ToolName> {
         const NEAR: f64 = 0.8;
+        if ToolName::none_of(name).is_some() {
+            return Vec::new();
+        }
         let within = self.tools.values().filter(|tool| within(tool));
         let mut scored: Vec<(f64, &ToolName)> = within
             .map(|tool| {

@@ -48,7 +48,7 @@ use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
-use crate::words::id::{Place, Seq, shown};
+use crate::words::id::{Place, Seq, ToolName, shown};
 use crate::words::label::{Label, Sort, Source};
 use crate::words::length::json_bytes;
 use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE};
@@ -110,6 +110,28 @@ pub fn dispatch(
     })
 }
 
+/// Reads the arguments of a guest's wish for a call. Longer ones than any that fit are turned down unread: in the host they
+/// take many times the room that they take in the guest.
+pub(super) fn read_args(
+    station: &Station,
+    caller: &Caller,
+    (tool, args): (&str, &str),
+) -> Result<WishedArgs> {
+    let Err(error) = station.gate.policy().bounds.check_written(args.len()) else {
+        return Ok(json::wished(args));
+    };
+    let content = Content::Size { bytes: args.len() };
+    let what = (shown(&named(station, tool)), content);
+    let why = (unfit(&error), error);
+    let not = station.gate.turn_down(caller, EffectKind::Call, what, why);
+    Err(not.error)
+}
+
+/// The name of a tool as it was asked for, without what is a secret.
+fn named(station: &Station, name: &str) -> String {
+    ToolName::none_of(name).unwrap_or_else(|| station.scrub.clean(name))
+}
+
 /// One attempt, and whether the call was made.
 async fn attempt(
     station: &Arc<Station>,
@@ -151,7 +173,7 @@ async fn attempt(
             };
             let (at, error) = turned_down(station, &caller, not);
             let outcome = Outcome {
-                tool: station.scrub.clean(&name),
+                tool: named(station, &name),
                 seq: caller.parent,
                 at,
                 result: Err(error),
@@ -245,7 +267,7 @@ async fn pass(
                     (denial, error)
                 }
             };
-            let name = station.scrub.clean(&request.tool);
+            let name = named(station, &request.tool);
             let what = (shown(&name), call::wished(&request.args));
             let caller = Caller {
                 label: label.clone(),

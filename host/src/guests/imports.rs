@@ -9,7 +9,7 @@ mod call;
 mod fetch;
 mod files;
 pub(super) mod filesystem;
-mod http;
+pub(super) mod http;
 mod log;
 mod notes;
 pub(super) mod poll;
@@ -49,10 +49,11 @@ impl Inside {
     }
 
     /// Lets an effect be judged and performed in the run's task set, and waits for it.
-    async fn hand_over<E, T, F, Fut>(&mut self, effect: Result<E>, perform: F) -> Result<T, Refusal>
+    async fn hand_over<E, T, M, F, Fut>(&mut self, effect: M, perform: F) -> Result<T, Refusal>
     where
         E: Effect + 'static,
         T: Send + 'static,
+        M: FnOnce() -> Result<E> + Send,
         F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
         Fut: Future<Output = Performed<T>> + Send + 'static,
     {
@@ -111,17 +112,19 @@ impl Wisher {
         self.caller(true).label
     }
 
-    /// Hands an effect over, and says what came of it in the guest's terms.
-    async fn ask<E, T, F, Fut>(&self, effect: Result<E>, perform: F) -> Result<T, Refusal>
+    /// Hands an effect over, and says what came of it in the guest's terms. It is made once it is counted: to look through
+    /// what a guest has written takes time that no meter counts.
+    async fn ask<E, T, M, F, Fut>(&self, effect: M, perform: F) -> Result<T, Refusal>
     where
         E: Effect + 'static,
         T: Send + 'static,
+        M: FnOnce() -> Result<E> + Send,
         F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
         Fut: Future<Output = Performed<T>> + Send + 'static,
     {
         let refusal = |error: Error| refusal_of(&self.refuse(&error));
         self.count_effect().map_err(refusal)?;
-        self.hand_over(effect, perform).await.map_err(refusal)
+        self.hand_over(effect(), perform).await.map_err(refusal)
     }
 
     /// One more effect is asked for. Too many are not even recorded: a record for each would fill the journal.

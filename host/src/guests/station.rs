@@ -13,7 +13,7 @@ use super::catalog::Catalog;
 use super::compile::{self, Compiler};
 use super::engine::Allocation;
 use super::guest::{Inside, Linked, Reached};
-use super::imports::poll;
+use super::imports::{http, poll};
 use super::plugin::PluginBytes;
 use super::recorded::Recorded;
 use super::repeats::Repeats;
@@ -110,14 +110,16 @@ impl Quarantine {
         let unlinked =
             |error: wasmtime::Error| Error::bug("the imports cannot be linked").because(error);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(unlinked)?;
-        // WASI's own files know only of folders that are opened by name, and its `poll` of no bound: ours stand in their place.
+        // WASI's own files know only of folders that are opened by name, and its `poll` and its requests of no bound: ours stand
+        // in their place.
         linker.allow_shadowing(true);
         types::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside).map_err(unlinked)?;
         preopens::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside)
             .map_err(unlinked)?;
         poll::bound(&mut linker).map_err(unlinked)?;
-        linker.allow_shadowing(false);
         wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(unlinked)?;
+        http::bound(&mut linker).map_err(unlinked)?;
+        linker.allow_shadowing(false);
         bindings::Plugin::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside)
             .map_err(unlinked)?;
         let (ticker, slots) = (Ticker::start(&engine)?, Slots::new());

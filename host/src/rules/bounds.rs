@@ -8,6 +8,7 @@ use crate::words::bound::Bound;
 use crate::words::error::{Error, Result};
 use crate::words::length::json_bytes;
 use crate::words::limits::run::{RUN_CPU_MS, RUN_JOURNAL_BYTES};
+use crate::words::limits::unread::ARGS_WRITTEN_TIMES;
 use crate::words::limits::{
     ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, CALLS_PER_CALL,
     GUEST_MEMORY_BYTES, HANDLES, OUTCOME_BYTES, WASM_STACK_BYTES,
@@ -140,11 +141,26 @@ impl Bounds {
         let held: usize = held.map(json_bytes).sum();
         let bytes = args.text().len().saturating_sub(held);
         if bytes > self.argument_bytes {
-            let most = u64::try_from(self.argument_bytes).unwrap_or(u64::MAX);
-            let error = Error::too_big("the text of the arguments", self.argument_bytes, bytes);
-            return Err(error.hint(Bound::Arguments.hint(most)));
+            return Err(self.too_big_arguments(bytes));
         }
         Ok(args)
+    }
+
+    /// A text of arguments that may fit once it is read: without its blanks and escapes it is shorter.
+    ///
+    /// # Errors
+    /// `TooBig`, in the words of [`Bounds::fitting`].
+    pub fn check_written(&self, bytes: usize) -> Result<()> {
+        if bytes > self.argument_bytes.saturating_mul(ARGS_WRITTEN_TIMES) {
+            return Err(self.too_big_arguments(bytes));
+        }
+        Ok(())
+    }
+
+    fn too_big_arguments(&self, bytes: usize) -> Error {
+        let most = u64::try_from(self.argument_bytes).unwrap_or(u64::MAX);
+        let error = Error::too_big("the text of the arguments", self.argument_bytes, bytes);
+        error.hint(Bound::Arguments.hint(most))
     }
 }
 
@@ -167,6 +183,20 @@ mod tests {
         assert!(fits(args("1234"), &[]));
         assert!(!fits(args("12345"), &[]));
         assert!(fits(args(&"5".repeat(99)), &["/a"]));
+    }
+
+    #[test]
+    fn a_text_of_arguments_may_have_blanks_and_escapes_and_no_more() {
+        let bounds = Bounds {
+            argument_bytes: 12,
+            ..Bounds::default()
+        };
+        assert!(bounds.check_written(12 * ARGS_WRITTEN_TIMES).is_ok());
+        let error = bounds.check_written(12 * ARGS_WRITTEN_TIMES + 1);
+        let error = error.unwrap_err();
+        assert_eq!(error.code(), crate::words::error::Code::TooBig);
+        let says = "the text of the arguments is too big: 49 bytes, and at most 12 may be";
+        assert_eq!(error.message(), says);
     }
 
     #[test]

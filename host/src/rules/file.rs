@@ -215,6 +215,23 @@ impl Effect for File {
 }
 
 impl File {
+    /// No path of it is longer than may be: asked for before one is looked through.
+    ///
+    /// # Errors
+    /// The denial.
+    pub fn check_size(&self) -> Result<(), Denial> {
+        check_length(&self.path)?;
+        match &self.wish {
+            FileWish::Move { target } => check_length(target),
+            FileWish::List
+            | FileWish::Stat
+            | FileWish::Read { .. }
+            | FileWish::Write { .. }
+            | FileWish::Remove
+            | FileWish::MakeFolder => Ok(()),
+        }
+    }
+
     fn judge_root(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Places>, Denial> {
         let names: Vec<_> = caller
             .grant
@@ -653,12 +670,19 @@ fn locate(caller: &Caller, policy: &Policy, mut names: Vec<String>) -> Place {
     }
 }
 
+/// Nothing of a path that is too long is said again: cut, it may hold half of what is a secret.
+fn check_length(path: &str) -> Result<(), Denial> {
+    if path.len() > PATH_BYTES {
+        let what = format!("the path is too long: at most {PATH_BYTES} bytes may be");
+        return Err(deny("path", what));
+    }
+    Ok(())
+}
+
 /// Splits a path into names, and refuses every way to leave, hide or repeat.
 fn split(path: &str) -> Result<Vec<String>, Denial> {
     let wrong = |why: &str| Err(deny("path", format!("the path `{}` {why}", shown(path))));
-    if path.len() > PATH_BYTES {
-        return wrong("is too long");
-    }
+    check_length(path)?;
     if path.chars().any(|c| c.is_control() || c == '\\') {
         return wrong("has control characters or backslashes");
     }

@@ -74,6 +74,21 @@ impl KeepWish {
 }
 
 impl Keep {
+    /// Neither its key nor its text is longer than may be: asked for before either is looked through.
+    ///
+    /// # Errors
+    /// The denial.
+    pub fn check_size(&self) -> Result<(), Denial> {
+        if self.key.chars().nth(NOTE_KEY_CHARS).is_some() {
+            return Err(no_key());
+        }
+        if matches!(&self.wish, KeepWish::Put { text, .. } if text.len() > NOTE_BYTES) {
+            let what = format!("a note has at most {NOTE_BYTES} bytes");
+            return Err(deny("size", what));
+        }
+        Ok(())
+    }
+
     /// What a note of this shelf brings into a label, beside the label that is stored with it. A long key is named by
     /// its beginning and its digest: no short one is called so.
     #[must_use]
@@ -109,6 +124,11 @@ impl Keep {
     }
 }
 
+fn no_key() -> Denial {
+    let what = format!("a key has at most {NOTE_KEY_CHARS} characters and no control characters");
+    deny("key", what)
+}
+
 impl Effect for Keep {
     const KIND: EffectKind = EffectKind::Keep;
     type Terms = ();
@@ -139,17 +159,9 @@ impl Effect for Keep {
                 format!("only tools of `{}` may open its shelf", self.shelf),
             ));
         }
-        if self.key.chars().count() > NOTE_KEY_CHARS || self.key.chars().any(char::is_control) {
-            return Err(deny(
-                "key",
-                format!("a key has at most {NOTE_KEY_CHARS} characters and no control characters"),
-            ));
-        }
-        if matches!(&self.wish, KeepWish::Put { text, .. } if text.len() > NOTE_BYTES) {
-            return Err(deny(
-                "size",
-                format!("a note has at most {NOTE_BYTES} bytes"),
-            ));
+        self.check_size()?;
+        if self.key.chars().any(char::is_control) {
+            return Err(no_key());
         }
         if caller.grant.notes >= self.wish.access() {
             let notice = match self.wish.access() > Access::Read {
@@ -214,6 +226,23 @@ mod tests {
             };
             assert_eq!(keep.passes_on(), expected, "{:?}", keep.wish);
         }
+    }
+
+    #[test]
+    fn a_key_and_a_text_are_as_long_as_they_may_be() {
+        let put = |bytes: usize| KeepWish::Put {
+            text: "t".repeat(bytes),
+            label: Label::default(),
+        };
+        let size = |key: String, wish: KeepWish| {
+            let shelf = "notes".to_owned();
+            let denial = Keep { shelf, key, wish }.check_size().err();
+            denial.map(|denial| denial.rule).unwrap_or_default()
+        };
+        let key = |chars: usize| "ä".repeat(chars);
+        assert_eq!(size(key(NOTE_KEY_CHARS), put(NOTE_BYTES)), "");
+        assert_eq!(size(key(NOTE_KEY_CHARS + 1), KeepWish::Get), "key");
+        assert_eq!(size(key(1), put(NOTE_BYTES + 1)), "size");
     }
 
     #[test]

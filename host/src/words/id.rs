@@ -14,6 +14,7 @@ use super::clock::Clock;
 use super::error::Error;
 use super::inert::one_line;
 use super::limits::TOOL_NAME_CHARS;
+use super::limits::unread::TOOL_NAME_BYTES;
 
 /// A run's name: the time it began and a random tail, so that names sort by age.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -100,7 +101,7 @@ impl ToolName {
     /// # Errors
     /// `BadInput` where the name is not `plugin.tool` in lower-case letters, digits, `-` and `_`.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let ok = text.chars().count() <= TOOL_NAME_CHARS
+        let ok = text.len() <= TOOL_NAME_CHARS
             && text
                 .split_once('.')
                 .is_some_and(|(plugin, tool)| is_name(plugin) && is_name(tool));
@@ -112,6 +113,13 @@ impl ToolName {
                     .hint("a full name is `plugin.tool`, such as `text.count`"),
             )
         }
+    }
+
+    /// What is said of a text that is longer than whatever was meant as a name, right or wrong; nothing of any other.
+    #[must_use]
+    pub fn none_of(text: &str) -> Option<String> {
+        let bytes = text.len();
+        (bytes > TOOL_NAME_BYTES).then(|| format!("a name of {bytes} bytes"))
     }
 
     /// The name as text.
@@ -412,6 +420,14 @@ mod tests {
         ] {
             assert!(ToolName::parse(bad).is_err(), "{bad}");
         }
+        let name = |bytes: usize| format!("p.{}", "t".repeat(bytes - 2));
+        let halves = format!("{}.{}", "p".repeat(64), "t".repeat(63));
+        assert!(
+            ToolName::parse(&halves).is_ok() && ToolName::parse(&format!("{halves}t")).is_err()
+        );
+        assert_eq!(ToolName::none_of(&name(TOOL_NAME_BYTES)), None);
+        let long = ToolName::none_of(&name(TOOL_NAME_BYTES + 1));
+        assert_eq!(long.as_deref(), Some("a name of 513 bytes"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod seats;
 pub mod servers;
 mod together;
 pub mod tuned;
+pub mod unread;
 
 use std::time::Duration;
 
@@ -153,7 +154,7 @@ pub const LOG_BYTES: usize = 64 << 10;
 pub const STDIO_BYTES: usize = 64 << 10;
 /// Artifacts of one call.
 pub const ARTIFACTS: usize = 32;
-/// Bytes of all artifacts of one call.
+/// Bytes of all artifacts of one call, with their names and what is said of them.
 pub const ARTIFACT_BYTES: usize = 8 << 20;
 /// A summary of an outcome in an event, in characters (R-37a).
 pub const SUMMARY_CHARS: usize = 500;

@@ -361,6 +361,40 @@ async fn nothing_is_named_by_a_secret() {
     assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
 }
 
+/// What is too long is not looked through, and what is said of it holds nothing of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_too_long_is_refused_before_it_is_looked_through() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    let named = format!("out/{}/{CANARY}/", "x".repeat(60));
+    let wishes = json!({"wishes": [
+        {"op": "write", "path": named, "times": 300, "with": "x"},
+        {"op": "move", "path": "out/a.txt", "with": CANARY.repeat(300)},
+    ]});
+    // Without its secrets it would be short enough.
+    let keys = json!({"keys": [CANARY.repeat(16)]});
+    for (tool, args, says) in [
+        (
+            "hostile.file_each",
+            wishes,
+            "-> denied: the path is too long",
+        ),
+        (
+            "hostile.note_each",
+            keys,
+            "-> denied: a key has at most 256 characters",
+        ),
+    ] {
+        let called = host.call(tool, args).await;
+        let said = rig::value(&called.outcome).as_array().unwrap();
+        let is_said = |line: &Value| line.as_str().unwrap().contains(says);
+        assert!(!said.is_empty() && said.iter().all(is_said), "{said:?}");
+        assert_nowhere("the outcome", &format!("{:?}", called.outcome));
+    }
+    let rig = host.close();
+    assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
+}
+
 /// Whoever gets an export reads what nobody knew to be a secret when it was kept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_has_become_a_secret_since_leaves_with_no_export() {

@@ -8,10 +8,13 @@ use super::super::heard::Refused;
 use super::super::station::Station;
 use crate::rules::json;
 use crate::rules::sanitise::visible;
+use crate::rules::scrub::Scrub;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::shown;
 use crate::words::length::cut;
-use crate::words::limits::failures::{FAILURE_CHARS, FAILURE_DETAILS_BYTES, FAILURE_ISSUES};
+use crate::words::limits::failures::{
+    FAILURE_BYTES, FAILURE_CHARS, FAILURE_DETAILS_BYTES, FAILURE_ISSUES,
+};
 
 /// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
 pub(super) fn read_outcome(
@@ -44,19 +47,28 @@ fn gave_up(station: &Station, failure: &Failure, refused: Option<Refused>) -> Er
     let (named, issues) = details(&failure.details);
     let own = (named.unwrap_or(Code::GuestFailed), Vec::new());
     let (code, hints) = refused.map_or(own, |refused| (refused.code, refused.hints));
-    // Cleaned before it is cut: half a secret is not recognised.
-    let message = cut(
-        visible(&station.scrub.clean(&failure.message)),
-        FAILURE_CHARS,
-    );
+    let scrub = &station.scrub;
     let issues = issues.into_iter().map(|issue| Issue {
-        path: cut(visible(&station.scrub.clean(&issue.path)), FAILURE_CHARS),
-        message: cut(visible(&station.scrub.clean(&issue.message)), FAILURE_CHARS),
+        path: shortened(scrub, &issue.path),
+        message: shortened(scrub, &issue.message),
     });
+    let message = shortened(scrub, &failure.message);
     let error = Error::new(code, message).issues(issues.collect());
     hints
         .into_iter()
         .fold(error.retry(failure.retryable), Error::hint)
+}
+
+/// Words of whoever failed, cleaned before they are cut: half a secret is not recognised. What is too long to be cleaned is not
+/// cut either, and its length is told.
+fn shortened(scrub: &Scrub, words: &str) -> String {
+    let bytes = words.len();
+    if bytes > FAILURE_BYTES {
+        return format!(
+            "it failed, and said so in {bytes} bytes, which nobody reads: at most {FAILURE_BYTES} may be"
+        );
+    }
+    cut(visible(&scrub.clean(words)), FAILURE_CHARS)
 }
 
 /// What the details of a failure say that a host understands: its code, and what is wrong place by place.
@@ -91,6 +103,25 @@ fn code_of(word: &str) -> Option<Code> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::scrub::KnownSecrets;
+
+    #[test]
+    fn words_of_a_failure_are_cleaned_and_cut_or_only_counted() {
+        let known = KnownSecrets::default();
+        known.learn(b"canary-7f3a9c-wire");
+        let scrub = Scrub::new(Vec::new(), known);
+        let said = |bytes: usize| format!("canary-7f3a9c-wire {}", "x".repeat(bytes - 19));
+        let most = shortened(&scrub, &said(FAILURE_BYTES));
+        assert!(
+            most.starts_with("[REDACTED] xxx") && most.ends_with("x…"),
+            "{most}"
+        );
+        assert_eq!(most.chars().count(), FAILURE_CHARS + 1);
+        let longer = shortened(&scrub, &said(FAILURE_BYTES + 1));
+        let says =
+            "it failed, and said so in 262145 bytes, which nobody reads: at most 262144 may be";
+        assert_eq!(longer, says);
+    }
 
     #[test]
     fn a_tool_names_one_of_a_few_reasons() {

@@ -2,7 +2,7 @@
 
 use crate::guests::bindings::lazaret::plugin::call::Host;
 use crate::guests::bindings::lazaret::plugin::types::Refusal;
-use crate::guests::dispatch::{Request, dispatch};
+use crate::guests::dispatch::{Request, dispatch, read_args};
 use crate::guests::guest::Inside;
 use crate::rules::caller::Caller;
 use crate::words::bound::Bound;
@@ -19,10 +19,9 @@ impl Host for Inside {
         }
         visit.trail.calls += 1;
         let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
-        let request = Request {
-            tool,
-            args: crate::rules::json::wished(&args),
-        };
+        let args = read_args(&station, &caller, (&tool, &args));
+        let args = args.map_err(|error| visit.refuse(&error))?;
+        let request = Request { tool, args };
         let inner = tasks.clone();
         let work = async move { Ok(dispatch(station, inner, caller, request).await) };
         let outcome = tasks.run(work).await;

@@ -7,7 +7,10 @@ use crate::rules::fetch::Fetch;
 
 impl Host for Inside {
     async fn send(&mut self, request: Request) -> Result<Response, Refusal> {
-        let fetch = Fetch::new(&request.method, &request.url, request.headers, request.body);
+        let fetch = move || {
+            let (headers, body) = (request.headers, request.body);
+            Fetch::new(&request.method, &request.url, headers, body)
+        };
         let answer = self
             .hand_over(fetch, |station, permit, deadline| async move {
                 station.egress.send(permit, deadline).await

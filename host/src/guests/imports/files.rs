@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Wisher;
 use crate::edges::files::{self, FileKind, FileOutcome};
+use crate::gate::denied;
 use crate::guests::bindings::lazaret::plugin::files::{Entry, Facts, Host, Kind, WriteMode};
 use crate::guests::bindings::lazaret::plugin::types::{Code, Refusal};
 use crate::guests::guest::Inside;
@@ -84,13 +85,16 @@ impl Wisher {
             |station: Arc<Station>, permit, _| async move { station.files.perform(permit).await };
         let label = self.written();
         let file = File { path, wish, label };
-        self.ask(self.check_names(&file).map(|()| file), perform)
+        self.ask(move || self.check_names(&file).map(|()| file), perform)
             .await
     }
 
-    /// A name is seen by whoever looks into its folder, and stands beside the label that is kept. So nothing is named by a
-    /// secret, nor changed that is.
+    /// No path is too long, which is looked at before any is looked through. A name is seen by whoever looks into its folder,
+    /// and stands beside the label that is kept. So nothing is named by a secret, nor changed that is.
     fn check_names(&self, file: &File) -> Result<(), Error> {
+        let policy = self.station.gate.policy();
+        let sized = file.check_size();
+        sized.map_err(|denial| denied(&denial, policy))?;
         let target = if let FileWish::Move { target } = &file.wish {
             target
         } else {

@@ -14,19 +14,21 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest, Method, OutgoingRequest};
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error as HttpError, ForbiddenHeaderFilter, RequestOptions, WasiBody,
-    WasiHttpHooks,
+    WasiHttpHooks, WasiHttpView,
 };
 
 use super::Wisher;
 use crate::edges::egress::{Head, Outlet, Piece};
-use crate::guests::guest::{Errand, Visit};
+use crate::guests::guest::{Errand, Inside, Visit};
 use crate::rules::fetch::Fetch;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{
-    EFFECT_TIMEOUT_MS, FETCH_PIECE_BYTES, FETCH_PIECES, FETCH_REQUEST_BYTES,
+    EFFECT_TIMEOUT_MS, FETCH_PIECE_BYTES, FETCH_PIECES, FETCH_REQUEST_BYTES, URL_BYTES,
 };
 
 /// What `wasi:http` calls the end of an exchange; there is nothing left to say of it then.
@@ -34,6 +36,35 @@ type Ended = Box<dyn Future<Output = Result<(), HttpError>> + Send>;
 
 /// The beginning of an answer, with a body that comes as it is read.
 type Answer = (http::Response<WasiBody>, Ended);
+
+/// Puts bounded ones in the place of WASI's own: these take a method and an authority of any length, and a guest may hold as many
+/// requests as it may hold things.
+pub(in crate::guests) fn bound(linker: &mut Linker<Inside>) -> wasmtime::Result<()> {
+    let mut interface = linker.instance("wasi:http/types@0.2.12")?;
+    interface.func_wrap(
+        "[method]outgoing-request.set-method",
+        |mut store, (request, method): (Resource<OutgoingRequest>, Method)| {
+            if matches!(&method, Method::Other(name) if name.len() > URL_BYTES) {
+                return Ok((Err(()),));
+            }
+            let set = store.data_mut().http().set_method(request, method)?;
+            Ok((set,))
+        },
+    )?;
+    interface.func_wrap(
+        "[method]outgoing-request.set-authority",
+        |mut store, (request, authority): (Resource<OutgoingRequest>, Option<String>)| {
+            if authority
+                .as_ref()
+                .is_some_and(|name| name.len() > URL_BYTES)
+            {
+                return Ok((Err(()),));
+            }
+            let set = store.data_mut().http().set_authority(request, authority)?;
+            Ok((set,))
+        },
+    )
+}
 
 impl WasiHttpHooks for Errand {
     /// Beside what never crosses a connection's end: what egress sets by itself and nobody else may.

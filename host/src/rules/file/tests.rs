@@ -89,6 +89,23 @@ fn paths() {
     check(&"x/".repeat(3000), Err("too long"));
 }
 
+#[test]
+fn no_path_of_a_wish_is_too_long_and_what_is_is_not_said_again() {
+    let sized = |path: usize, target: usize| {
+        let target = "t".repeat(target);
+        let file = File {
+            path: "p".repeat(path),
+            wish: FileWish::Move { target },
+            label: Label::default(),
+        };
+        file.check_size().err().map(|denial| denial.reason)
+    };
+    assert_eq!(sized(PATH_BYTES, PATH_BYTES), None);
+    let says = "the path is too long: at most 4096 bytes may be";
+    assert_eq!(sized(PATH_BYTES + 1, 1).as_deref(), Some(says));
+    assert_eq!(sized(1, PATH_BYTES + 1).as_deref(), Some(says));
+}
+
 /// The place that is opened, as `MOUNT:NAMES` and `MOUNT:NAMES>MOUNT:NAMES`; or the rule that denies.
 fn judged((caller, policy): &(Caller, Policy), file: &File) -> String {
     let place = |place: &Place| format!("{}:{}", place.mount, place.names.join("/"));

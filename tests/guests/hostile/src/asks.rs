@@ -244,6 +244,24 @@ pub fn call_each(
     Ok(tools.iter().map(call).collect())
 }
 
+/// Calls a tool whose name has so many bytes, and one with so many bytes of arguments that are no JSON.
+#[tool(effect = "read-only", risk = "read_only", calls = ["*"])]
+pub fn call_long(
+    /// Bytes of the name.
+    name: usize,
+    /// Bytes of the arguments.
+    args: usize,
+) -> Vec<String> {
+    let call = |what: &str, tool: &str, args: &str| {
+        let answer = lazaret_sdk::bindings::lazaret::plugin::call::invoke(tool, args);
+        line(what, answer.map_err(Refusal::from))
+    };
+    vec![
+        call("a long name", &"n".repeat(name), "{}"),
+        call("long arguments", "text.count", &"a".repeat(args)),
+    ]
+}
+
 /// Reads a file and gives up with whatever the host said.
 #[tool(effect = "read-only", mounts = "read")]
 pub fn give_up_after(

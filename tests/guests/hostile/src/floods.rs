@@ -47,14 +47,31 @@ pub fn add_artifacts(
     count: usize,
     /// Bytes of each.
     bytes: usize,
+    /// Bytes more in the name of each.
+    #[default(0)]
+    named: usize,
+    /// Bytes that are said of each.
+    #[default(0)]
+    said: usize,
 ) -> Vec<String> {
-    let add = |_| match artifacts::add("a\u{202e}b.txt", "text/plain", vec![b'a'; bytes]) {
+    let name = format!("a\u{202e}b{}.txt", "n".repeat(named));
+    let metadata = json!({ "said": "s".repeat(said) });
+    let add = |_| match artifacts::add_with(&name, "text/plain", &metadata, vec![b'a'; bytes]) {
         Ok(id) => format!("ok: {id}"),
         Err(refusal) => format!("{}: {}", refusal.code.as_str(), refusal.message),
     };
     let mut said: Vec<String> = (0..count).map(add).collect();
     said.dedup();
     said
+}
+
+/// Fails, and says so in so many bytes.
+#[tool(effect = "pure")]
+pub fn fail_long(
+    /// How many.
+    bytes: usize,
+) -> Result<Value, Failure> {
+    Err(Failure::new("f".repeat(bytes)))
 }
 
 /// Returns lists within lists.

@@ -237,6 +237,27 @@ fn hoard(
     said.into_iter().collect()
 }
 
+/// Asks for a method and an authority of so many bytes.
+#[tool(effect = "pure")]
+fn long_words(
+    /// How many.
+    bytes: usize,
+) -> Vec<String> {
+    let request = OutgoingRequest::new(Fields::new());
+    let word = "w".repeat(bytes);
+    let said = |what: &str, set: Result<(), ()>| {
+        line(
+            what,
+            set.map(|()| "kept".to_owned())
+                .map_err(|()| "refused".to_owned()),
+        )
+    };
+    vec![
+        said("method", request.set_method(&Method::Other(word.clone()))),
+        said("authority", request.set_authority(Some(&word))),
+    ]
+}
+
 /// Makes fields of so many values that all lie at the same place in memory.
 #[tool(effect = "pure")]
 fn same_field(
@@ -322,5 +343,5 @@ fn spy(
 plugin! {
     name: "http",
     description: "Sends through wasi:http alone.",
-    tools: [each, send_each, send_body, flood, hoard, same_field, peek, spy, lines::log_lines],
+    tools: [each, send_each, send_body, flood, hoard, long_words, same_field, peek, spy, lines::log_lines],
 }
