@@ -284,6 +284,7 @@ async fn what_a_secret_tool_writes_keeps_and_calls_with_is_secret() {
         {"op": "call", "path": "text.count", "with": "canary"},
         {"op": "keep", "path": "canary-note", "with": "canary"},
         {"op": "write", "path": "docs/new.txt", "with": "canary"},
+        {"op": "call", "path": "x.canary", "with": "a"},
     ]});
     let called = rig.call("hostile.carry", wishes).await;
     let lines = rig::value(&called.outcome).to_string();
@@ -296,13 +297,14 @@ async fn what_a_secret_tool_writes_keeps_and_calls_with_is_secret() {
             _ => None,
         })
         .collect();
-    assert_eq!(inside.len(), 3, "{inside:?}");
+    assert_eq!(inside.len(), 4, "{inside:?}");
     for judged in inside {
         assert!(judged.label.covers(&secret), "{judged:?}");
     }
     let journal = rig.journal(&called.run).await;
     let told = journal.replacen("\"with\":\"canary\"", "", 3);
     let told = told.replacen("\"path\":\"canary-note\"", "", 1);
+    let told = told.replacen("\"path\":\"x.canary\"", "", 1);
     assert!(!told.contains("canary"), "{told}");
     // Whoever reads the file later knows a secret.
     let read = rig
