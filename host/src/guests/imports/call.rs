@@ -19,6 +19,8 @@ impl Host for Inside {
         }
         visit.trail.calls += 1;
         let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
+        let awaited = station.catalog.behind(&tool, station.gate.policy());
+        let under_way = visit.heard.under_way(awaited);
         let request = Request {
             tool,
             args: crate::rules::json::wished(&args),
@@ -28,7 +30,7 @@ impl Host for Inside {
         let outcome = tasks.run(work).await;
         let visit = self.visit()?;
         let outcome = outcome.map_err(|error| visit.refuse(&error))?;
-        visit.heard.learn(&outcome.label);
+        under_way.ended(&outcome.label);
         match outcome.result {
             Ok(value) => {
                 visit.heard.granted();
