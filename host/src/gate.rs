@@ -401,8 +401,15 @@ impl Gate {
         if !self.knows_secret(caller) {
             return;
         }
-        // The name of a tool is none of what it was given; a path or an address may be.
-        if !matches!(wished.content, Content::Inline(_)) {
+        // The name of a tool, or of a server, is none of what it was given; a path or an address may be, and so may the name
+        // of a tool that there is not.
+        let is_name = match wished.effect {
+            EffectKind::Call => wished.component.is_some(),
+            EffectKind::Fetch | EffectKind::File | EffectKind::Keep | EffectKind::Show => {
+                matches!(wished.content, Content::Inline(_))
+            }
+        };
+        if !is_name {
             wished.subject = SECRET.to_owned();
         }
         hush(

@@ -60,6 +60,7 @@ pub mod wards;
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};
 use crate::words::id::Digest;
+use crate::words::label::Label;
 use std::collections::BTreeMap;
 
 /// Something that crosses the boundary of the host. There are five of them (invariant 2).
@@ -86,6 +87,10 @@ pub trait Effect: sealed::Sealed + Send + Sync {
     /// file that is written, a note that is kept, another tool that is called. A request asks, whatever it says.
     fn passes_on(&self) -> bool {
         false
+    }
+    /// Who has a hand in how long it takes, once it is allowed: whoever waits for it, and in vain, has heard that much of them.
+    fn awaited(&self, _: &caller::Caller, _: &policy::Policy) -> Label {
+        Label::default()
     }
     /// Decides. Pure, and total: what no rule allows is denied.
     ///

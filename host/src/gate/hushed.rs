@@ -1,6 +1,7 @@
 //! What is kept, and shown, of what somebody says who knows a secret: that it was said.
 
 use crate::rules::flow::class::Classes;
+use crate::rules::flow::lines::unsaid;
 use crate::words::event::{Content, Glimpse, Verdict, Weighed};
 use crate::words::length::json_bytes;
 
@@ -13,7 +14,7 @@ pub(super) fn hush(content: &mut Content, weighed: &mut [Weighed], verdict: &mut
         value.value = String::new();
     }
     match verdict {
-        Verdict::Allow { .. } => {}
+        Verdict::Allow { rule } => *rule = unsaid(rule, SECRET),
         Verdict::Deny(denial) => {
             denial.reason = SECRET.to_owned();
             denial.allow.clear();
@@ -33,13 +34,23 @@ pub(super) fn hush(content: &mut Content, weighed: &mut [Weighed], verdict: &mut
 
 /// Takes out of what is shown what somebody says who knows a secret; whose it is, and how far that has come, stays.
 pub(super) fn hush_glimpse(glimpse: &mut Glimpse, classes: &Classes) {
-    if let Glimpse::Progress { message, label, .. } | Glimpse::Said { message, label, .. } = glimpse
-        && classes.holds_secret(label)
-    {
-        SECRET.clone_into(message);
-        if let Glimpse::Said { fields, .. } = glimpse {
-            fields.clear();
+    let (words, label) = match glimpse {
+        Glimpse::Progress { message, label, .. } | Glimpse::Said { message, label, .. } => {
+            (message, label)
         }
+        Glimpse::Artifact { name, label, .. } => (name, label),
+        // Of what a run is about to do and what its model says: it is told of no secret.
+        Glimpse::Step(_)
+        | Glimpse::Text { .. }
+        | Glimpse::Thought { .. }
+        | Glimpse::Missed { .. } => return,
+    };
+    if !classes.holds_secret(label) {
+        return;
+    }
+    SECRET.clone_into(words);
+    if let Glimpse::Said { fields, .. } = glimpse {
+        fields.clear();
     }
 }
 
@@ -92,6 +103,12 @@ mod tests {
             assert!(matches!(content, Content::Size { .. }), "{kept}");
             assert_eq!(verdict.word(), word);
         }
+        let mut allowed = Verdict::Allow {
+            rule: format!("a line; `mode = \"shadow\"` lets pass: `to` is `{CANARY}` (flow_value)"),
+        };
+        hush(&mut Content::Empty, &mut [], &mut allowed);
+        let rule = "a line; `mode = \"shadow\"` lets pass: secret (flow_value)".to_owned();
+        assert_eq!(allowed, Verdict::Allow { rule });
         let mut asked = Verdict::Ask(question());
         hush(&mut Content::Empty, &mut [], &mut asked);
         let Verdict::Ask(asked) = asked else {
@@ -117,21 +134,34 @@ mod tests {
             percent: Some(25.0),
             label,
         };
+        let handed = |label: Label| Glimpse::Artifact {
+            of: 1,
+            tool: "safe.pin".to_owned(),
+            id: "artifact-1".to_owned(),
+            name: CANARY.to_owned(),
+            bytes: 7,
+            label,
+        };
         let shown = |mut glimpse: Glimpse| {
             hush_glimpse(&mut glimpse, &Classes::default());
             serde_json::to_string(&glimpse).unwrap()
         };
         let open = Label::of(Source::new(Sort::Mcp, "safe"));
         let secret = Label::of(Source::new(Sort::Secret, "safe.pin"));
-        for glimpse in [said(open.clone()), far(open)] {
+        for glimpse in [said(open.clone()), far(open.clone()), handed(open)] {
             let whole = serde_json::to_string(&glimpse).unwrap();
             assert!(whole.contains(CANARY), "{whole}");
             assert_eq!(shown(glimpse), whole);
         }
-        for glimpse in [said(secret.clone()), far(secret)] {
+        for (glimpse, words) in [
+            (said(secret.clone()), "message"),
+            (far(secret.clone()), "message"),
+            (handed(secret), "name"),
+        ] {
             let shown = shown(glimpse);
             assert!(!shown.contains(CANARY), "{shown}");
-            assert!(shown.contains("\"message\":\"secret\""), "{shown}");
+            let hushed = format!("\"{words}\":\"secret\"");
+            assert!(shown.contains(&hushed), "{shown}");
             assert!(shown.contains("secret:safe.pin"), "{shown}");
         }
     }

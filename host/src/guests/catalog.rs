@@ -15,7 +15,7 @@ use crate::rules::flow::can_change;
 use crate::rules::flow::handles::readable;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
-use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
+use crate::rules::manifest::{Declared, Example, Risk, Sensitivity, SurfaceWord};
 use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
@@ -119,6 +119,13 @@ impl Tool {
             By::Component(_) => Source::new(Sort::Tool, self.name.as_str()),
             By::Server(served) => served.server.terms().source(),
         }
+    }
+
+    /// The source that it adds where it says of its outcomes that they are secret.
+    #[must_use]
+    pub fn secret(&self) -> Option<Source> {
+        let is_secret = self.declared.offer.sensitivity == Sensitivity::Secret;
+        is_secret.then(|| Source::new(Sort::Secret, self.name.as_str()))
     }
 
     /// Schema of its arguments, compiled at first use.
@@ -478,6 +485,11 @@ impl Catalog {
         self.found(name, || self.near(name, |tool| is_for(tool, asker)))
     }
 
+    fn known(&self, name: &str) -> Option<&Arc<Tool>> {
+        let name = ToolName::parse(name).ok()?;
+        self.tools.get(&name)
+    }
+
     fn found<'a>(
         &'a self,
         name: &str,
@@ -487,10 +499,7 @@ impl Catalog {
             let what = format!("no tool has {long}");
             return Err(Error::new(Code::UnknownTool, what).hint("`lazaret tools` lists them"));
         }
-        let found = ToolName::parse(name)
-            .ok()
-            .and_then(|name| self.tools.get(&name));
-        found.ok_or_else(|| {
+        self.known(name).ok_or_else(|| {
             let error = Error::new(
                 Code::UnknownTool,
                 format!("there is no tool `{}`", shown(name)),
@@ -563,13 +572,27 @@ impl Catalog {
     /// before its end nobody knows which of that it does.
     #[must_use]
     pub fn readable(&self, name: &str, policy: &Policy) -> Label {
-        let Ok(tool) = self.resolve(name, &[]) else {
-            return Label::default();
-        };
-        let tools = self.within(&[Pattern::exactly(&tool.name)], policy);
-        tools.into_iter().fold(Label::default(), |label, tool| {
+        let tools = self.of_call(name, policy).into_iter();
+        tools.fold(Label::default(), |label, tool| {
             label.join(&readable(&tool.grant, &policy.mounts))
         })
+    }
+
+    /// All who may have a hand in a call of the tool of that name, as long as it has not ended: whatever it could read, the
+    /// tools that it may come to, and what these say is secret.
+    #[must_use]
+    pub fn behind(&self, name: &str, policy: &Policy) -> Label {
+        let tools = self.of_call(name, policy).into_iter();
+        let sources = tools.flat_map(|tool| std::iter::once(tool.source()).chain(tool.secret()));
+        sources.fold(self.readable(name, policy), |label, one| label.with(one))
+    }
+
+    /// The tools that a call of the tool of that name may come to, itself included.
+    fn of_call(&self, name: &str, policy: &Policy) -> Vec<&Arc<Tool>> {
+        match self.known(name) {
+            Some(tool) => self.within(&[Pattern::exactly(&tool.name)], policy),
+            None => Vec::new(),
+        }
     }
 
     /// How calls of the tool of that name may be grouped with others; a tool that is not known cannot run,

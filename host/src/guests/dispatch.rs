@@ -42,7 +42,7 @@ use crate::rules::flow::apart::{Apart, misfit_bits};
 use crate::rules::flow::handles::{Given, Naming, is_withheld, told_label};
 use crate::rules::flow::part;
 use crate::rules::json;
-use crate::rules::manifest::{Sensitivity, SurfaceWord};
+use crate::rules::manifest::SurfaceWord;
 use crate::rules::policy::Policy;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
@@ -492,16 +492,10 @@ async fn perform(
 
 /// The label of a tool's outcome: what it is under the influence of, and whether the tool says that it is secret.
 fn of_outcome(tool: &Tool, label: Label) -> Label {
-    match own_secret(tool) {
+    match tool.secret() {
         Some(secret) => label.with(secret),
         None => label,
     }
-}
-
-/// The source that a tool adds which says of its outcomes that they are secret.
-fn own_secret(tool: &Tool) -> Option<Source> {
-    let is_secret = tool.declared.offer.sensitivity == Sensitivity::Secret;
-    is_secret.then(|| Source::new(Sort::Secret, tool.name.as_str()))
 }
 
 /// A call whose permit was redeemed: where it is made, for whom, and by which tool. What is called, and under which terms,
@@ -714,7 +708,7 @@ async fn run(
         station,
         tasks,
         caller: inner,
-        heard: Heard::of(own_secret(tool)),
+        heard: Heard::of(tool.secret()),
         requests: Arc::new(Semaphore::new(FETCHES_AT_ONCE)),
         trail: Trail::default(),
     };

@@ -84,7 +84,7 @@ pub struct Trail {
     pub logs: Vec<LogLine>,
     /// Files for whoever called.
     pub artifacts: Vec<Artifact>,
-    /// Everything that it has read.
+    /// Everything that it has read, and has waited for in vain.
     pub label: Label,
     /// What is known of records of its service that it has shown or written.
     pub records: Seen,

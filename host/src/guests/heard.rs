@@ -1,8 +1,9 @@
 //! What a guest has heard so far: everything that influences what it wishes next, how often it has asked, and how its
-//! last request ended.
+//! last request ended. That something which is under way has not ended yet is heard as well.
 //!
 //! Shared, since answers of `wasi:http` arrive while the guest runs, apart from its store.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::words::error::{Code, Error};
@@ -19,8 +20,56 @@ struct Inner {
     /// What it makes of all it knows, where its tool says that this is secret.
     secret: Option<Source>,
     has_read: bool,
+    /// Who has a hand in how long each effect takes that has not ended, in the order in which they were begun.
+    under_way: BTreeMap<u64, Label>,
+    begun: u64,
     refused: Option<Refused>,
     effects: u32,
+}
+
+impl Inner {
+    fn learn(&mut self, label: &Label) {
+        self.label = self.label.join(label);
+        self.has_read = true;
+    }
+
+    /// All that it has read, and may see not to have ended.
+    fn all(&self) -> Label {
+        let under_way = self.under_way.values();
+        under_way.fold(self.label.clone(), |all, one| all.join(one))
+    }
+}
+
+/// An effect that a guest waits for. Once nobody does any more before it has ended, its guest has heard that: it was cut off,
+/// or has given up.
+#[derive(Debug)]
+#[must_use = "what is dropped at once was waited for in vain"]
+pub(super) struct UnderWay {
+    heard: Heard,
+    number: u64,
+}
+
+impl UnderWay {
+    /// It has ended, and its guest is about to read what has this label.
+    pub(super) fn ended(self, label: &Label) {
+        let mut heard = lock(&self.heard.0);
+        heard.under_way.remove(&self.number);
+        heard.learn(label);
+    }
+
+    /// It has never begun: who would have had a hand in it had none.
+    pub(super) fn refused(self) {
+        lock(&self.heard.0).under_way.remove(&self.number);
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut heard = lock(&self.heard.0);
+        if let Some(awaited) = heard.under_way.remove(&self.number) {
+            heard.learn(&awaited);
+        }
+    }
 }
 
 /// A request that was refused.
@@ -42,9 +91,9 @@ impl Heard {
         })))
     }
 
-    /// Everything that it has read.
+    /// Everything that it has read, and may have seen not to have ended.
     pub(super) fn label(&self) -> Label {
-        lock(&self.0).label.clone()
+        lock(&self.0).all()
     }
 
     /// What it brings into its next wish beside its caller. Where its tool says that what it returns is secret, so is
@@ -54,16 +103,21 @@ impl Heard {
     pub(super) fn brings(&self, passes_on: bool) -> Label {
         let heard = lock(&self.0);
         match &heard.secret {
-            Some(secret) if passes_on || heard.has_read => heard.label.with(secret.clone()),
-            Some(_) | None => heard.label.clone(),
+            Some(secret) if passes_on || heard.has_read => heard.all().with(secret.clone()),
+            Some(_) | None => heard.all(),
         }
     }
 
-    /// It is about to read what has this label.
-    pub(super) fn learn(&self, label: &Label) {
+    /// It begins to wait for something, and whoever is named here has a hand in how long that takes.
+    pub(super) fn under_way(&self, awaited: Label) -> UnderWay {
         let mut heard = lock(&self.0);
-        heard.label = heard.label.join(label);
-        heard.has_read = true;
+        let number = heard.begun;
+        heard.begun = number.saturating_add(1);
+        heard.under_way.insert(number, awaited);
+        UnderWay {
+            heard: self.clone(),
+            number,
+        }
     }
 
     /// It asks for one more effect; how many it has asked for with this one.
@@ -98,6 +152,27 @@ mod tests {
     use super::*;
     use crate::words::label::Sort;
 
+    fn web(name: &str) -> Label {
+        Label::of(Source::new(Sort::Web, name))
+    }
+
+    #[test]
+    fn what_has_not_ended_is_heard_as_long_as_it_has_not_and_where_nobody_waits_any_more() {
+        let heard = Heard::of(None);
+        let (slow, gone) = (heard.under_way(web("slow")), heard.under_way(web("gone")));
+        let refused = heard.under_way(web("refused"));
+        for source in ["slow", "gone", "refused"] {
+            let (label, brings) = (heard.label(), heard.brings(false));
+            assert!(label.covers(&web(source)) && brings.covers(&web(source)));
+        }
+        // What is read of it by its end counts, and no longer what could have been.
+        slow.ended(&web("read"));
+        refused.refused();
+        drop(gone);
+        assert_eq!(heard.label(), web("read").join(&web("gone")));
+        assert_eq!(heard.brings(false), heard.label());
+    }
+
     #[test]
     fn what_a_secret_tool_passes_on_is_secret_and_so_is_all_after_it_has_read() {
         let secret = Source::new(Sort::Secret, "safe.run");
@@ -107,10 +182,10 @@ mod tests {
         };
         let heard = Heard::of(Some(secret.clone()));
         assert!(!is_secret(&heard, false) && is_secret(&heard, true));
-        heard.learn(&Label::default());
+        heard.under_way(Label::default()).ended(&Label::default());
         assert!(is_secret(&heard, false) && is_secret(&heard, true));
         let plain = Heard::of(None);
-        plain.learn(&Label::default());
+        plain.under_way(Label::default()).ended(&Label::default());
         assert!(!is_secret(&plain, false) && !is_secret(&plain, true));
     }
 }

@@ -139,7 +139,7 @@ impl Wisher {
     }
 
     /// Lets an effect be judged and performed in the run's task set, and waits for it. If the waiting is given up,
-    /// the effect goes on.
+    /// the effect goes on, and whoever has a hand in it has been heard.
     async fn hand_over<E, T, F, Fut>(&self, effect: Result<E>, perform: F) -> Result<T>
     where
         E: Effect + 'static,
@@ -160,6 +160,8 @@ impl Wisher {
             let why = (denial, error);
             station.gate.turn_down(&caller, E::KIND, what, why).error
         })?;
+        let awaited = effect.awaited(&caller, station.gate.policy());
+        let under_way = self.heard.under_way(awaited);
         let work = async move {
             let deadline = caller
                 .deadline
@@ -168,8 +170,14 @@ impl Wisher {
             let passed = gate.pass(&caller, effect, |permit| perform(station, permit, deadline));
             passed.await.map_err(Error::from)
         };
-        let performed = self.tasks.run(work).await?.performed;
-        self.heard.learn(&performed.label);
+        let performed = match self.tasks.run(work).await {
+            Ok(passed) => passed.performed,
+            Err(error) => {
+                under_way.refused();
+                return Err(error);
+            }
+        };
+        under_way.ended(&performed.label);
         let value = performed.result?;
         self.heard.granted();
         Ok(value)

@@ -19,7 +19,7 @@ use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::shown;
-use crate::words::label::{Sort, Source};
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{FETCH_HEADER_BYTES, FETCH_REQUEST_BYTES, PROMPT_BYTES, URL_BYTES};
 
 /// A request leaves. Made by [`Fetch::new`] only, so that no malformed one exists.
@@ -481,6 +481,10 @@ impl Effect for Fetch {
         Content::Size {
             bytes: self.body.len(),
         }
+    }
+
+    fn awaited(&self, _: &Caller, _: &Policy) -> Label {
+        Label::of(self.source())
     }
 
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Reach>, Denial> {

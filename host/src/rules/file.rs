@@ -165,6 +165,16 @@ impl Effect for File {
         self.wish.access() > Access::Read
     }
 
+    fn awaited(&self, _: &Caller, policy: &Policy) -> Label {
+        let names = split(&self.path).unwrap_or_default();
+        let mount = mount_in(policy, &names);
+        // The names of mounts are nobody's but the operator's.
+        match policy.mounts.contains_key(&mount) {
+            true => Label::of(Policy::mount_source(&mount)),
+            false => Label::default(),
+        }
+    }
+
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Places>, Denial> {
         let names = split(&self.path)?;
         if names.is_empty() && !has_root_mount(caller) {

@@ -151,6 +151,10 @@ impl Effect for Keep {
         self.wish.access() > Access::Read
     }
 
+    fn awaited(&self, _: &Caller, _: &Policy) -> Label {
+        self.sought().map(Label::of).unwrap_or_default()
+    }
+
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<()>, Denial> {
         let owner = matches!(&caller.origin, Origin::Tool(tool) if tool.plugin() == self.shelf);
         if !owner {
@@ -201,7 +205,11 @@ impl Effect for Keep {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::words::clock::Deadline;
+    use crate::words::id::RunId;
 
     #[test]
     fn only_what_changes_a_shelf_passes_something_on() {
@@ -226,6 +234,27 @@ mod tests {
             };
             assert_eq!(keep.passes_on(), expected, "{:?}", keep.wish);
         }
+    }
+
+    /// Whoever writes looks for nothing, also where that takes long.
+    #[test]
+    fn whoever_waits_for_a_shelf_has_heard_of_it_where_they_look_for_something() {
+        let policy = Policy::nothing("here");
+        let run = RunId::known("r");
+        let within = (Arc::default(), Deadline::after_ms(9));
+        let caller = Caller::apart(run, Origin::Client, within);
+        let awaited = |wish| {
+            let keep = Keep {
+                shelf: "notes".to_owned(),
+                key: "plan".to_owned(),
+                wish,
+            };
+            keep.awaited(&caller, &policy)
+        };
+        let shelf = Label::of(Source::new(Sort::Note, "notes/"));
+        assert_eq!(awaited(KeepWish::Get), shelf);
+        let label = Label::default();
+        assert_eq!(awaited(KeepWish::Delete { label }), Label::default());
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What influences a guest in the middle of its call: its own code, what it was given, and all that it has read; and
 //! what then influences what it writes, whom it calls, and what it returns.
 
-use lazaret::words::event::{EffectKind, Event, Judged, Record};
+use lazaret::words::event::{EffectKind, Event, Judged, Record, Sight};
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::forge;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 
-use crate::page::observed;
+use crate::page::{observed, page, url, web};
 
 /// Letters, which others write; documents, which are the user's own.
 const POLICY: &str = r#"
@@ -284,6 +284,7 @@ async fn what_a_secret_tool_writes_keeps_and_calls_with_is_secret() {
         {"op": "call", "path": "text.count", "with": "canary"},
         {"op": "keep", "path": "canary-note", "with": "canary"},
         {"op": "write", "path": "docs/new.txt", "with": "canary"},
+        {"op": "call", "path": "x.canary", "with": "a"},
     ]});
     let called = rig.call("hostile.carry", wishes).await;
     let lines = rig::value(&called.outcome).to_string();
@@ -296,13 +297,14 @@ async fn what_a_secret_tool_writes_keeps_and_calls_with_is_secret() {
             _ => None,
         })
         .collect();
-    assert_eq!(inside.len(), 3, "{inside:?}");
+    assert_eq!(inside.len(), 4, "{inside:?}");
     for judged in inside {
         assert!(judged.label.covers(&secret), "{judged:?}");
     }
     let journal = rig.journal(&called.run).await;
     let told = journal.replacen("\"with\":\"canary\"", "", 3);
     let told = told.replacen("\"path\":\"canary-note\"", "", 1);
+    let told = told.replacen("\"path\":\"x.canary\"", "", 1);
     assert!(!told.contains("canary"), "{told}");
     // Whoever reads the file later knows a secret.
     let read = rig
@@ -310,4 +312,142 @@ async fn what_a_secret_tool_writes_keeps_and_calls_with_is_secret() {
         .await;
     assert!(rig::value(&read.outcome).to_string().contains("canary"));
     assert!(read.outcome.label.covers(&secret), "{}", read.outcome.label);
+}
+
+/// A host whose tools may ask these servers, and call each other.
+async fn asking(servers: &[&Server], more: &str) -> Rigged {
+    let line = |server: &&Server| {
+        let url = url(server, "/");
+        format!("{{ url = \"{url}\", private = true }}")
+    };
+    let lines: Vec<String> = servers.iter().map(line).collect();
+    let lines = lines.join(", ");
+    let policy = format!(
+        "{more}
+        [grants.\"http.*\"]
+        fetch = [{lines}]
+        [grants.\"hostile.*\"]
+        fetch = [{lines}]
+        calls = [\"hostile.*\"]"
+    );
+    let rig = Rig::of(&policy).guest("http").guest("hostile");
+    rig.open().await
+}
+
+/// Whoever answers late, or never, says something by that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_a_guest_has_waited_for_in_vain_is_behind_its_outcome() {
+    let server = Server::start().await;
+    server.answer(false);
+    let rig = asking(&[&server], "").await;
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let mut watcher = rig.host.watch(&run);
+    let args = json!({"url": url(&server, "/"), "patience_ms": 100}).to_string();
+    let answers = async {
+        // Its call has ended, and its request has not.
+        loop {
+            let sight = watcher.next().await;
+            if matches!(&sight, Sight::Record(record) if record.event.word() == "finished") {
+                break;
+            }
+        }
+        server.answer(true);
+    };
+    let calling = rig.call_in(run, &tasks, ("http.peek", &args));
+    let (called, ()) = tokio::join!(calling, answers);
+    let error = rig::error(&called.outcome);
+    assert!(error.message().contains("Timeout"), "{error:?}");
+    let label = &called.outcome.label;
+    assert!(label.covers(&web(&server)), "{label}");
+}
+
+/// What each of them asks for is never answered.
+fn waiting(server: &Server) -> [(&'static str, Value); 3] {
+    let urls = json!({"urls": [url(server, "/")]});
+    [
+        ("hostile.fetch_each", urls.clone()),
+        ("http.each", urls.clone()),
+        (
+            "hostile.call_each",
+            json!({"tools": ["hostile.fetch_each"], "args": urls}),
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_a_guest_waits_for_that_is_cut_off_is_behind_its_outcome() {
+    let server = Server::start().await;
+    server.answer(false);
+    let rig = asking(&[&server], "").await;
+    for (tool, args) in waiting(&server) {
+        let (run, tasks) = (rig.host.new_run(), Tasks::new());
+        let (seen, args) = (server.seen().len(), args.to_string());
+        let cancel = async {
+            server.arrived(seen + 1).await;
+            tasks.cancel();
+        };
+        let calling = rig.call_in(run, &tasks, (tool, &args));
+        let (called, ()) = tokio::join!(calling, cancel);
+        let error = rig::error(&called.outcome);
+        assert_eq!(error.code(), Code::Cancelled, "{tool}: {error:?}");
+        let found = &called.outcome.label;
+        assert!(found.covers(&web(&server)), "{tool}: {found}");
+        let inner = label(Sort::Tool, "hostile.fetch_each");
+        let is_behind = tool.starts_with("hostile.");
+        assert_eq!(found.covers(&inner), is_behind, "{tool}: {found}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_a_guest_waits_for_whose_time_is_over_is_behind_its_outcome() {
+    let server = Server::start().await;
+    server.answer(false);
+    let rig = asking(&[&server], "[limits]\ntimeout_ms = 300\nretries = 0").await;
+    for (tool, args) in waiting(&server) {
+        // What it asks for ends at the same moment, and it may see one end or the other first.
+        let called = rig.call(tool, args).await;
+        let label = &called.outcome.label;
+        assert!(label.covers(&web(&server)), "{tool}: {label}");
+    }
+}
+
+/// A guest can look whether somebody has answered, as often as it likes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_not_answered_yet_is_behind_what_a_guest_wishes_meanwhile() {
+    let (slow, quick) = (Server::start().await, page().await);
+    slow.answer(false);
+    quick.answer(false);
+    let rig = asking(&[&slow, &quick], "").await;
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let wanted = url(&quick, "/page");
+    let args = json!({"url": url(&slow, "/"), "urls": [wanted, wanted]}).to_string();
+    let answers = async {
+        slow.arrived(1).await;
+        quick.answer(true);
+        quick.arrived(2).await;
+        slow.answer(true);
+    };
+    let calling = rig.call_in(run.clone(), &tasks, ("http.beside", &args));
+    let (called, ()) = tokio::join!(calling, answers);
+    let said = rig::value(&called.outcome).to_string();
+    assert_eq!(said.matches("-> ok").count(), 2, "{said}");
+    let labels = wished(&rig.records(&run).await, EffectKind::Fetch, &wanted);
+    assert!(labels[1].covers(&web(&slow)), "{labels:?}");
+    let found = &called.outcome.label;
+    assert!(found.covers(&web(&slow)), "{found}");
+}
+
+/// Who was not asked has said nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_a_guest_may_not_ask_is_not_behind_its_outcome() {
+    let (server, other) = (page().await, page().await);
+    let rig = asking(&[&server], "").await;
+    let urls = json!({"urls": [url(&other, "/page")]});
+    for tool in ["hostile.fetch_each", "http.each"] {
+        let called = rig.call(tool, urls.clone()).await;
+        let _ = rig::value(&called.outcome);
+        let label = &called.outcome.label;
+        assert!(!label.covers(&web(&other)), "{tool}: {label}");
+    }
+    assert_eq!(other.seen(), [""; 0]);
 }

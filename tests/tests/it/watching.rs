@@ -183,9 +183,13 @@ async fn said_on_the_way(rig: &Rigged, tool: &str, args: Value) -> Vec<(String, 
         };
         match glimpse {
             // What has no label is the host's own.
-            Glimpse::Progress { message, label, .. } | Glimpse::Said { message, label, .. }
-                if !label.is_empty() =>
-            {
+            Glimpse::Progress { message, label, .. }
+            | Glimpse::Said { message, label, .. }
+            | Glimpse::Artifact {
+                name: message,
+                label,
+                ..
+            } if !label.is_empty() => {
                 said.push((message, label));
             }
             _ => {}
@@ -217,11 +221,15 @@ async fn what_a_tool_says_on_its_way_is_under_the_influence_of_what_it_has_read(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_secret_tool_says_on_its_way_is_shown_to_nobody() {
     let rig = Rig::of(SPEAKERS).guest("hostile").open().await;
-    let args = json!({"wishes": [{"op": "say", "path": "x", "with": "canary"}]});
+    let args = json!({"wishes": [
+        {"op": "say", "path": "x", "with": "canary"},
+        {"op": "hand", "path": "x", "with": "canary"},
+    ]});
     let said = said_on_the_way(&rig, "hostile.carry", args).await;
-    assert_eq!(said.len(), 1, "{said:?}");
-    let (message, label) = &said[0];
-    assert!(!message.contains("canary"), "{message}");
+    assert_eq!(said.len(), 2, "{said:?}");
     let secret = Label::of(Source::new(Sort::Secret, "hostile.carry"));
-    assert!(label.covers(&secret), "{label}");
+    for (words, label) in said {
+        assert_eq!(words, "secret");
+        assert!(label.covers(&secret), "{label}");
+    }
 }

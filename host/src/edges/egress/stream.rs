@@ -32,8 +32,6 @@ pub(crate) struct Head {
     pub(crate) status: u16,
     /// Its headers; values that are no text are left out.
     pub(crate) headers: Vec<(String, String)>,
-    /// What the answer brings into the label of whoever reads it.
-    pub(crate) label: Label,
 }
 
 /// A part of an answer's body. Without its end, an answer is none.
@@ -117,7 +115,6 @@ impl Egress {
             let beginning = Head {
                 status: opened.response.status().as_u16(),
                 headers,
-                label: label.clone(),
             };
             if head.send(beginning).is_err() {
                 return Ok(());

@@ -34,9 +34,9 @@ impl Host for Inside {
             id: id.clone(),
             name: name.clone(),
             bytes: bytes_clean.len(),
+            label: visit.influence(),
         };
-        let journal = visit.station.gate.journal();
-        journal.glimpse(&visit.caller.run, glimpse);
+        visit.station.gate.glimpse(&visit.caller.run, glimpse);
         visit.trail.artifact_bytes = bytes;
         visit.trail.artifacts.push(Artifact {
             id: id.clone(),

@@ -21,13 +21,15 @@ impl Host for Inside {
         let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
         let args = read_args(&station, &caller, (&tool, &args));
         let args = args.map_err(|error| visit.refuse(&error))?;
+        let awaited = station.catalog.behind(&tool, station.gate.policy());
+        let under_way = visit.heard.under_way(awaited);
         let request = Request { tool, args };
         let inner = tasks.clone();
         let work = async move { Ok(dispatch(station, inner, caller, request).await) };
         let outcome = tasks.run(work).await;
         let visit = self.visit()?;
         let outcome = outcome.map_err(|error| visit.refuse(&error))?;
-        visit.heard.learn(&outcome.label);
+        under_way.ended(&outcome.label);
         match outcome.result {
             Ok(value) => {
                 visit.heard.granted();

@@ -170,7 +170,8 @@ impl Exchange {
             let what = "the answer did not begin within the guest's own time";
             Err(Error::new(Code::TooSlow, what))
         })?;
-        wisher.heard.learn(&head.label);
+        // Nobody waits for the end of the effect any more, so that whoever answers has been heard: here, and where no answer
+        // has begun in time.
         wisher.heard.granted();
         answer_of(head, pieces)
     }

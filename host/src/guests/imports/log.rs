@@ -100,7 +100,7 @@ impl Visit {
 
     /// Who has influence on what the guest says now: whoever wished for the call, and all that it has heard since. What
     /// it says may be what its tool says is secret.
-    fn influence(&self) -> Label {
+    pub(super) fn influence(&self) -> Label {
         self.caller.label.join(&self.heard.brings(true))
     }
 

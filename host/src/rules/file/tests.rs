@@ -67,6 +67,18 @@ fn check(path: &str, expected: Result<&[&str], &str>) {
 }
 
 #[test]
+fn whoever_waits_for_a_file_has_heard_of_its_mount() {
+    let mounts = [("docs", Access::Write)];
+    let (caller, policy) = caller_and_policy(&mounts, &mounts);
+    let awaited = |path| file(path, FileWish::Stat).awaited(&caller, &policy);
+    let docs = Label::of(Policy::mount_source("docs"));
+    assert_eq!(awaited("docs/a.md"), docs);
+    // The names of mounts are the operator's own, and what lies in none is not looked for.
+    assert_eq!(awaited("."), Label::default());
+    assert_eq!(awaited("other/a.md"), Label::default());
+}
+
+#[test]
 fn paths() {
     check("a/b.md", Ok(&["a", "b.md"]));
     check("./a", Ok(&["a"]));

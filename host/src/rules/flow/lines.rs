@@ -33,6 +33,9 @@ pub enum Mode {
 /// What the record says of what would have been asked about, or denied, where flows are enforced (G-85).
 pub const SHADOWED: &str = "`mode = \"shadow\"` lets pass";
 
+/// What stands before that.
+const LETS_PASS: &str = " lets pass: ";
+
 /// How the rules are called by which flows deny.
 const RULES: &str = "flow_";
 
@@ -42,13 +45,28 @@ pub fn against(verdict: &Verdict) -> Option<&str> {
     let rule = match verdict {
         Verdict::Deny(denial) => denial.rule.as_str(),
         Verdict::Allow { rule } => {
-            let (_, noticed) = rule.split_once(" lets pass: ")?;
-            // It stands last, where no name of anything can.
-            noticed.strip_suffix(')')?.rsplit_once(" (")?.1
+            let (_, found) = rule.split_once(LETS_PASS)?;
+            return rule_of(found);
         }
         Verdict::Ask(_) => return None,
     };
     rule.starts_with(RULES).then_some(rule)
+}
+
+/// The rule of flows by which something was found. It stands last, where no name of anything can.
+fn rule_of(found: &str) -> Option<&str> {
+    let (_, rule) = found.strip_suffix(')')?.rsplit_once(" (")?;
+    rule.starts_with(RULES).then_some(rule)
+}
+
+/// The rule of an allowance with these words in place of what was found against it, which may quote what was wished.
+#[must_use]
+pub fn unsaid(rule: &str, instead: &str) -> String {
+    let Some((said, found)) = rule.split_once(LETS_PASS) else {
+        return rule.to_owned();
+    };
+    let by = rule_of(found).map(|by| format!(" ({by})"));
+    format!("{said}{LETS_PASS}{instead}{}", by.unwrap_or_default())
 }
 
 /// Which plain requests (`GET`, `HEAD`) may leave.
@@ -350,6 +368,23 @@ mod tests {
             ),
         ] {
             assert_eq!(against(&verdict), rule, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn of_what_was_found_against_something_the_rule_can_stand_without_its_words() {
+        for (rule, kept) in [
+            ("a line", "a line"),
+            (
+                "a line; `mode = \"shadow\"` lets pass: `to` is new; confirmed",
+                "a line; `mode = \"shadow\"` lets pass: …",
+            ),
+            (
+                "a line; `release = [\"a.b\"]` lets pass: `to` is new (flow_private)",
+                "a line; `release = [\"a.b\"]` lets pass: … (flow_private)",
+            ),
+        ] {
+            assert_eq!(unsaid(rule, "…"), kept);
         }
     }
 

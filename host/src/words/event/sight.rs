@@ -92,5 +92,8 @@ pub enum Glimpse {
         name: String,
         /// How large it is.
         bytes: usize,
+        /// Who had influence on its name.
+        #[serde(skip_serializing_if = "Label::is_empty")]
+        label: Label,
     },
 }

@@ -110,7 +110,7 @@ pub fn file_each(
 }
 
 /// Does one thing after the other and says what came of each, and that this is secret. Beside what can be done with
-/// files: `fetch`, `keep` a note, `call` a tool with a text, `say` something on the way.
+/// files: `fetch`, `keep` a note, `call` a tool with a text, `say` something on the way, `hand` out a file of that name.
 #[tool(
     effect = "side-effecting",
     risk = "read_only",
@@ -131,6 +131,10 @@ pub fn carry(
         "say" => {
             log::progress(wish.with.as_str(), 50.0);
             "say -> done".to_owned()
+        }
+        "hand" => {
+            let handed = artifacts::add(&wish.with, &wish.with, Vec::new());
+            line("hand", handed)
         }
         "keep" => {
             let kept = notes::put(&wish.path, &wish.with);

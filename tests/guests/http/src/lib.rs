@@ -312,6 +312,23 @@ fn peek(
     Ok(said)
 }
 
+/// Asks for a page and does not wait for it, then for others one after the other, and says what came of these.
+#[tool(effect = "read-only", risk = "network_read")]
+fn beside(
+    /// The page that it does not wait for.
+    url: String,
+    /// The others.
+    urls: Vec<String>,
+) -> Result<Vec<String>, Failure> {
+    let made = request("GET", &url, &[]).map_err(Failure::new)?;
+    let _coming = handle(made, None).map_err(|code| Failure::new(format!("{code:?}")))?;
+    let send = |url: &String| {
+        let answer = handle(request("GET", url, &[])?, None);
+        said(answer.and_then(|answer| wait(&answer)))
+    };
+    Ok(urls.iter().map(|url| line(url, send(url))).collect())
+}
+
 /// Asks for a page with a secret in a header, and looks for the secret in the answer and in all of its own memory, where its
 /// two halves would stand one behind the other.
 #[tool(effect = "read-only", risk = "network_read", secrets = ["canary"])]
@@ -343,5 +360,5 @@ fn spy(
 plugin! {
     name: "http",
     description: "Sends through wasi:http alone.",
-    tools: [each, send_each, send_body, flood, hoard, long_words, same_field, peek, spy, lines::log_lines],
+    tools: [each, send_each, send_body, flood, hoard, long_words, same_field, peek, beside, spy, lines::log_lines],
 }
