@@ -90,6 +90,9 @@ pub trait Counsel: fmt::Debug + Send + Sync {
         &'a self,
         wish: Sampling<'a>,
     ) -> Pin<Box<dyn Future<Output = Result<Reply>> + Send + 'a>>;
+
+    /// The most that a model takes for so many tokens, read and written, in millionths of the currency.
+    fn price(&self, model: &str, tokens: (u64, u64)) -> u64;
 }
 
 /// What a server wants of a model, in the middle of its call.

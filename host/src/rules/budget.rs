@@ -13,7 +13,7 @@ use super::flow::Point;
 use super::policy::Policy;
 use super::{Allowed, Consent, Durability, Effect};
 use crate::words::budget::{Budgeted, Over};
-use crate::words::error::Error;
+use crate::words::error::{Code, Error};
 use crate::words::event::{Content, Denial, EffectKind, Event, Judged, Record, Verdict};
 use crate::words::limits::REPLY_TOKENS_AHEAD;
 use crate::words::message::Usage;
@@ -323,6 +323,36 @@ impl Effect for Overspend {
     fn durability(&self) -> Durability {
         Durability::Batched
     }
+}
+
+/// What ends a run, or keeps a question in it from a model: a budget that is used up, with what comes `next`. It says the line
+/// that would be enough.
+#[must_use]
+pub fn used_up(agent: &str, over: &Over, next: &str) -> Error {
+    let (key, line) = (over.budget.key(), over.line());
+    let words = over.words(next);
+    let what = format!("the budget of this run is used up: {words}");
+    let error = Error::new(Code::OverBudget, what).hint(format!(
+        "write in `lazaret.toml`:\n[agents.{agent}.budget]\n{key} = {line}"
+    ));
+    match over.budget {
+        Budgeted::Turns | Budgeted::Wall => error,
+        Budgeted::Tokens | Budgeted::Cost => error.hint(format!(
+            "or, where this run alone was given less: --max-{key} {line}"
+        )),
+    }
+}
+
+/// Likewise: a cap on cost that nobody can check any more.
+#[must_use]
+pub fn blind(agent: &str) -> Error {
+    let what = "the run has a budget of cost, and an answer has no price that is known: the model has none, or its server did \
+                not count tokens, or broke off before it did";
+    Error::new(Code::OverBudget, what)
+        .hint("write `price = { input = …, output = … }` for the model, for a million tokens")
+        .hint(format!(
+            "or let it go on uncounted:\n[agents.{agent}.budget]\nunpriced = \"allow\""
+        ))
 }
 
 /// A cap that nobody can check is none, and better said before the run than in it.

@@ -2,6 +2,7 @@
 
 mod cpu_time;
 mod reserved;
+mod room;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,6 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 pub use self::cpu_time::CpuTime;
 pub use self::reserved::Reserved;
+use self::room::Till;
+pub use self::room::{Room, Taken};
+use super::budget::Ahead;
 use super::chain::{Chain, Terms};
 use super::flow::handles::{Handles, Naming};
 use super::flow::ledger::Ledger;
@@ -249,7 +253,8 @@ impl From<CallAsked> for Invocation {
 pub struct Consults {
     models: Vec<String>,
     asked: AtomicU32,
-    usage: Mutex<Usage>,
+    /// What it has used of them beside the replies of its turns, and what it has room for.
+    till: Mutex<Till>,
     /// Of each server that may ask a model: how often it has, and how many tokens that was.
     samples: Mutex<BTreeMap<String, (u32, u64)>>,
 }
@@ -261,22 +266,24 @@ impl Consults {
         Arc::new(Self {
             models,
             asked: AtomicU32::new(asked),
-            usage: Mutex::new(usage),
+            till: Mutex::new(Till::after(usage)),
             samples: Mutex::default(),
         })
     }
 
     /// Takes one wish of a server for a model, before it is asked, with as many tokens as it may come to: what it reads, and
     /// an answer that has no more than the server wants (as many as are left where it says 0). Many at once see each only
-    /// what the others leave.
+    /// what the others leave, of what the server may and of the run's own budget. `price` says what so many tokens, read and
+    /// written, cost at most.
     ///
     /// # Errors
-    /// `OverBudget` where it has used all that it may in this run.
+    /// `OverBudget` where it has used all that it may in this run, and where the run has no room for it.
     pub fn admit_sample(
         self: &Arc<Self>,
         server: &str,
         may: &Sampling,
         (reads, wants): (u64, u64),
+        price: impl FnOnce(u64, u64) -> u64,
     ) -> Result<Reserved> {
         let mut samples = lock(&self.samples);
         let (asked, used) = samples.entry(server.to_owned()).or_default();
@@ -294,9 +301,14 @@ impl Consults {
             0 => left,
             wants => wants.min(left),
         };
+        let taken = self.take(Ahead {
+            tokens: reads.saturating_add(writes),
+            micros: price(reads, writes),
+            turns: 0,
+        })?;
         *asked = asked.saturating_add(1);
         *used = used.saturating_add(reads).saturating_add(writes);
-        Ok(Reserved::new(self.clone(), server, (reads, writes)))
+        Ok(Reserved::new(taken, server, (reads, writes)))
     }
 
     /// What a server has used of a model, in place of what was taken for it.
@@ -346,13 +358,13 @@ impl Consults {
 
     /// Adds what the run has used of its models beside the replies of its turns: questions, summaries, attempts that failed.
     pub fn spend(&self, usage: Usage) {
-        lock(&self.usage).add(usage);
+        lock(&self.till).used.add(usage);
     }
 
     /// All of that.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        *lock(&self.usage)
+        lock(&self.till).used
     }
 }
 
@@ -478,7 +490,12 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
+    use super::super::budget::Caps;
     use super::*;
+
+    fn free(_: u64, _: u64) -> u64 {
+        0
+    }
 
     #[test]
     fn a_run_consults_its_model_so_often_and_none_without_one() {
@@ -503,30 +520,57 @@ mod tests {
         };
         let code = |admitted: Result<Reserved>| admitted.unwrap_err().code();
         let consults = Arc::<Consults>::default();
-        let first = consults.admit_sample("a", &may, (0, 0)).unwrap();
+        let first = consults.admit_sample("a", &may, (0, 0), free).unwrap();
         assert_eq!(first.most(), 100);
         first.settled(used(40), true);
-        let second = consults.admit_sample("a", &may, (10, 0)).unwrap();
+        let second = consults.admit_sample("a", &may, (10, 0), free).unwrap();
         assert_eq!(second.most(), 50);
         drop(second);
         assert_eq!(
-            code(consults.admit_sample("a", &may, (0, 1))),
+            code(consults.admit_sample("a", &may, (0, 1), free)),
             Code::OverBudget
         );
-        assert_eq!(consults.admit_sample("b", &may, (0, 7)).unwrap().most(), 7);
+        assert_eq!(
+            consults
+                .admit_sample("b", &may, (0, 7), free)
+                .unwrap()
+                .most(),
+            7
+        );
         consults
-            .admit_sample("b", &may, (0, 0))
+            .admit_sample("b", &may, (0, 0), free)
             .unwrap()
             .settled(used(100), true);
         assert_eq!(
-            code(consults.admit_sample("b", &may, (0, 0))),
+            code(consults.admit_sample("b", &may, (0, 0), free)),
             Code::OverBudget
         );
+        // Of the run's own budget there has to be as much.
+        consults.within(Room {
+            caps: Caps {
+                cost_micros: 30,
+                tokens: 200,
+                ..Caps::default()
+            },
+            ..Room::default()
+        });
+        let asks = |price: u64| {
+            consults.admit_sample("c", &may, (5, 20), move |reads, writes| {
+                reads + writes * price
+            })
+        };
+        assert_eq!(code(asks(2)), Code::OverBudget);
+        let taken = asks(1).unwrap();
+        assert_eq!(taken.most(), 20);
+        assert_eq!(code(asks(1)), Code::OverBudget);
+        taken.settled(used(20), true);
+        assert_eq!(code(asks(2)), Code::OverBudget);
+        assert!(asks(1).is_ok());
         let later = Arc::<Consults>::default();
         later.has_sampled("a");
         later.has_sampled("a");
         assert_eq!(
-            code(later.admit_sample("a", &may, (0, 0))),
+            code(later.admit_sample("a", &may, (0, 0), free)),
             Code::OverBudget
         );
     }

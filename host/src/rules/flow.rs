@@ -628,8 +628,10 @@ impl Weigher<'_> {
         }
         let service = self.call.tool.plugin();
         let listed = self.ledger.vouching((kind, value), service);
-        let common = flows.common.contains(&kind);
-        if self.ledger.words().has(kind, value) && (!common || listed.is_some()) {
+        let words = self.ledger.words();
+        // Whoever vouches for a name means that very one, be it common or not.
+        let counts = !flows.common.contains(&kind) || listed.is_some();
+        if words.vouches(kind, value) || words.has(kind, value) && counts {
             return Some(Witness::Typed);
         }
         if let Some(title) = self.ledger.titled((kind, value), service) {

@@ -12,6 +12,7 @@ use super::chain::{About, Asked, Patience};
 use super::provider::Model;
 use crate::guests::apart::{Counsel, Done, Sampling, Telling, Wish};
 use crate::guests::guest::Trail;
+use crate::rules::budget::Ahead;
 use crate::rules::caller::{Budget, Caller, Origin};
 use crate::rules::consult;
 use crate::rules::flow::apart::shape;
@@ -41,6 +42,11 @@ impl Counsel for Models {
     ) -> Pin<Box<dyn Future<Output = Result<Reply>> + Send + 'a>> {
         Box::pin(self.sampled(wish))
     }
+
+    fn price(&self, model: &str, (reads, writes): (u64, u64)) -> u64 {
+        let model = self.0.get(model);
+        model.map_or(0, |model| model.priced.ahead(reads, writes))
+    }
 }
 
 impl Models {
@@ -57,9 +63,11 @@ impl Models {
         }
         let mut usage = Usage::default();
         let result = self.answer(wish, prompt, &shape, &mut usage).await;
-        wish.caller.known.consults.spend(usage);
         let telling = match &result {
             Err(error) if error.code() == Code::Cancelled => Telling::Free,
+            Err(error) if error.code() == Code::OverBudget => {
+                Telling::Sentence("the budget of the run has no room for the question".to_owned())
+            }
             Err(error) if error.code() == Code::BadOutcome => {
                 Telling::Sentence("the model gave no answer that fits the shape".to_owned())
             }
@@ -87,11 +95,7 @@ impl Models {
     ) -> Result<Value> {
         let mut why = String::new();
         for _ in 0..CONSULT_ASKS {
-            let reply = self.reply(wish, &prompt).await;
-            let mut reply = reply.inspect_err(|error| {
-                usage.add(error.spent().unwrap_or_default());
-            })?;
-            usage.add(reply.usage);
+            let mut reply = self.paid(wish, &prompt, usage).await?;
             reply.text = wish.station.scrub.clean(&reply.text);
             reply.calls.clear();
             match consult::read(&reply, shape) {
@@ -125,16 +129,31 @@ impl Models {
         asked.reply(wish.prompt, prepare).await.map_err(told)
     }
 
-    /// One reply, of the first model of the run that gives one.
-    async fn reply(&self, wish: Wish<'_>, prompt: &Prompt) -> Result<Reply> {
-        let names = wish.caller.known.consults.models();
-        let models: Vec<&Model> = names.iter().filter_map(|name| self.0.get(name)).collect();
+    /// One reply, where the budget of the run has room for it. What it came to counts before the next one is weighed.
+    async fn paid(&self, wish: Wish<'_>, prompt: &Prompt, usage: &mut Usage) -> Result<Reply> {
+        let consults = &wish.caller.known.consults;
+        let models = consults.models().iter();
+        let models: Vec<&Model> = models.filter_map(|name| self.0.get(name)).collect();
+        let taken = consults.take(ahead(&models, (prompt, consults.reply_tokens())))?;
+        let reply = self.reply(wish, (&models, prompt)).await;
+        let used = match &reply {
+            Ok(reply) => reply.usage,
+            Err(error) => error.spent().unwrap_or_default(),
+        };
+        usage.add(used);
+        consults.spend(used);
+        drop(taken);
+        reply
+    }
+
+    /// One reply, of the first of these models that gives one.
+    async fn reply(&self, wish: Wish<'_>, (models, prompt): (&[&Model], &Prompt)) -> Result<Reply> {
         let asked = Asked {
             station: wish.station,
             tasks: wish.tasks,
             run: &wish.caller.run,
             known: &wish.caller.known,
-            models: &models,
+            models,
             label: wish.label,
             turn: 0,
             patience: Patience::Until(wish.caller.deadline),
@@ -144,6 +163,17 @@ impl Models {
             |(model, _): About<'_>| Ok((sender((wish.caller, wish.label), model), |_| {}));
         asked.reply(prompt, prepare).await.map_err(told)
     }
+}
+
+/// What a question is taken to use: the dearest of the models may be the one that answers.
+fn ahead(models: &[&Model], (prompt, writes): (&Prompt, u64)) -> Ahead {
+    let mut most = Ahead::default();
+    for model in models {
+        let reads = model.window.weigh(prompt);
+        most.tokens = most.tokens.max(reads.saturating_add(writes));
+        most.micros = most.micros.max(model.priced.ahead(reads, writes));
+    }
+    most
 }
 
 /// A provider's failure ends a run whose turn it was. This was a call, and whoever made it goes on.

@@ -143,6 +143,7 @@ impl Drive<'_> {
                     }
                 }
                 Step::Calls(groups) => {
+                    self.make_room(plan, &purse);
                     let turn = Turn {
                         place: Place::of_turn(plan.spent().0),
                         records,

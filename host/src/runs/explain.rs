@@ -81,7 +81,7 @@ pub struct Influence {
     pub sources: Vec<Source>,
     /// What the user typed before.
     pub goal: String,
-    /// Values that the user vouches for.
+    /// Values that the user vouches for, each as a whole.
     pub vouch: Vec<String>,
     /// How a person's arguments came.
     pub written: Written,
@@ -89,8 +89,7 @@ pub struct Influence {
 
 impl Influence {
     fn typed(&self, args: &Value) -> Vec<String> {
-        let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
-        let mut typed: Vec<String> = vouched.chain([self.goal.clone()]).collect();
+        let mut typed = vec![self.goal.clone()];
         if !self.by_model {
             typed.extend(typed_in(&self.written.label(), args));
         }
@@ -225,6 +224,8 @@ impl Host {
         };
         let mut known = self.knows(&under.typed(args), &[]);
         known.how.led = led;
+        let vouched = under.vouch.iter();
+        vouched.for_each(|value| known.ledger().named(value));
         Ok(Caller {
             origin,
             known,

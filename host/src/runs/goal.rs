@@ -51,7 +51,7 @@ pub struct Goal {
     pub calling: Option<Calling>,
     /// The JSON Schema of the agent's answer, or another.
     pub answer: Option<Value>,
-    /// Values that the user vouches for, beside the words of the goal.
+    /// Values that the user vouches for, each as a whole, beside the words of the goal.
     pub vouch: Vec<String>,
     /// No more than this of its models; the agent's own budget where it says 0.
     pub most: Most,
@@ -140,12 +140,6 @@ impl Goal {
         } else {
             label.with(Source::client())
         }
-    }
-
-    /// All that its user wrote with their own hands.
-    pub(super) fn typed(&self) -> Vec<String> {
-        let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
-        vouched.chain(self.said().map(str::to_owned)).collect()
     }
 
     /// What its user said with it, which later runs of its session have heard as well; what they vouched for holds in this run.
@@ -290,11 +284,12 @@ impl Host {
         agent: &Agent,
         (earlier, records): (&mut Earlier, &[Record]),
     ) -> Known {
-        let mut typed = goal.typed();
+        let mut typed: Vec<String> = goal.said().map(str::to_owned).into_iter().collect();
         typed.push(agent.instructions.clone());
         typed.append(&mut earlier.typed);
         let before = known::Before {
             typed: &typed,
+            vouched: &goal.vouch,
             heard: std::mem::take(&mut earlier.heard),
             handles: std::mem::take(&mut earlier.handles),
             files: &goal.with.files,

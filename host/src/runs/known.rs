@@ -36,6 +36,8 @@ use crate::words::message::Usage;
 pub(super) struct Before<'a> {
     /// All that its user and its operator wrote with their own hands.
     pub(super) typed: &'a [String],
+    /// Values that its user vouches for, each as a whole.
+    pub(super) vouched: &'a [String],
     /// What it has heard in the runs before it.
     pub(super) heard: Ledger,
     /// What it holds from them.
@@ -53,6 +55,7 @@ pub(super) fn known(
 ) -> Known {
     let before = Before {
         typed,
+        vouched: &[],
         heard: Ledger::default(),
         handles: Handles::default(),
         files: &[],
@@ -76,6 +79,9 @@ pub(super) fn known_after(
     attached::hold(&mut handles, before.files);
     for text in before.typed {
         ledger.typed(text);
+    }
+    for value in before.vouched {
+        ledger.named(value);
     }
     let questions = Questions::of(records);
     recall(flows, (&mut ledger, &mut handles), (records, &questions));
@@ -164,12 +170,18 @@ fn value_of(content: &Content) -> &Value {
 pub(super) fn handles_in(flows: &Flows, records: &[Record]) -> Handles {
     let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
     let wished = records.first().map(|first| wished_in(&first.run, records));
-    let typed = match wished {
-        Some(Ok(Wished::Goal(goal))) => goal.typed(),
-        Some(Ok(wished @ Wished::Call { .. })) => wished.typed(),
-        Some(Err(_)) | None => Vec::new(),
-    };
-    typed.iter().for_each(|text| ledger.typed(text));
+    match wished {
+        Some(Ok(Wished::Goal(goal))) => {
+            if let Some(text) = goal.said() {
+                ledger.typed(text);
+            }
+            goal.vouch.iter().for_each(|value| ledger.named(value));
+        }
+        Some(Ok(wished @ Wished::Call { .. })) => {
+            wished.typed().iter().for_each(|text| ledger.typed(text));
+        }
+        Some(Err(_)) | None => {}
+    }
     let questions = Questions::of(records);
     recall(flows, (&mut ledger, &mut handles), (records, &questions));
     handles

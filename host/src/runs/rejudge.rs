@@ -176,7 +176,7 @@ impl<'a> Again<'a> {
             return Err(Error::new(Code::Corrupt, what));
         };
         let surface = started.surface;
-        let mut typed = Vec::new();
+        let (mut typed, mut vouched): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         let Earlier {
             typed: before,
             heard,
@@ -188,7 +188,8 @@ impl<'a> Again<'a> {
         match wished_in(&first.run, records) {
             Ok(Wished::Goal(goal)) => {
                 led = Led::ByModel;
-                typed = goal.typed();
+                typed.extend(goal.said().map(str::to_owned));
+                vouched.clone_from(&goal.vouch);
                 match host.agent(&goal) {
                     Ok(agent) => {
                         typed.push(agent.instructions.clone());
@@ -207,6 +208,7 @@ impl<'a> Again<'a> {
         typed.extend(before);
         let before = known::Before {
             typed: &typed,
+            vouched: &vouched,
             heard,
             handles,
             files: &[],

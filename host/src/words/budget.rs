@@ -87,23 +87,25 @@ impl Over {
 }
 
 impl fmt::Display for Over {
-    /// Such as `0.48 of 0.50 used; the next turn takes about 0.06`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (spent, cap) = (self.budget.amount(self.spent), self.budget.amount(self.cap));
-        write!(out, "{spent} of {cap}{} used", self.budget.unit())?;
-        if self.ahead > 0 && self.budget.is_estimated() {
-            write!(
-                out,
-                "; the next turn takes about {}{}",
-                self.budget.amount(self.ahead),
-                self.budget.unit()
-            )?;
-        }
-        Ok(())
+        out.write_str(&self.words("the next turn"))
     }
 }
 
 impl Over {
+    /// Such as `0.48 of 0.50 used; the next turn takes about 0.06`, of what comes `next`.
+    #[must_use]
+    pub fn words(&self, next: &str) -> String {
+        let (spent, cap) = (self.budget.amount(self.spent), self.budget.amount(self.cap));
+        let unit = self.budget.unit();
+        let used = format!("{spent} of {cap}{unit} used");
+        if self.ahead == 0 || !self.budget.is_estimated() {
+            return used;
+        }
+        let ahead = self.budget.amount(self.ahead);
+        format!("{used}; {next} takes about {ahead}{unit}")
+    }
+
     /// What a person grants who says yes, as they read it.
     #[must_use]
     pub fn granted(&self) -> String {

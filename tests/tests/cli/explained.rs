@@ -170,6 +170,36 @@ fn what_only_a_name_speaks_for_is_guessed_decides_nothing_and_proposes_nothing()
         ]);
 }
 
+/// The flag that a question offers is for that value, whatever stands in it.
+#[test]
+fn no_word_in_what_is_vouched_for_is_vouched_for() {
+    let station = Station::new();
+    let policy = "[mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\n[grants.\"files.*\"]\n\
+                  mounts = { out = \"write\" }\n[grants.\"files.remove\"]\nmounts = { out = \"write\" }\n[flow]\nmode = \"enforce\"\n";
+    station.write("lazaret.toml", policy);
+    station.write("out/keep", "");
+    station.trust();
+    let name = "out/notes for out/keep";
+    let judged = |tool: &str, path: &str| {
+        let args = match tool {
+            "files.write" => json!({"path": path, "content": "x"}),
+            _ => json!({"path": path}),
+        };
+        let args = args.to_string();
+        let asked = ["policy", "explain", tool, args.as_str(), "--as", "model"];
+        let under = ["--influence", "web:https://evil.test"];
+        station.run(&[&asked[..], &under, &["--vouch", name]].concat())
+    };
+    let other = judged("files.write", "out/notes for out/list").ends(0);
+    other.prints(&["# or, for one run: --vouch 'out/notes for out/list'"]);
+    let own = judged("files.write", name).ends(0);
+    own.prints(&["allow files.write", "typed by the user or the operator"]);
+    for tool in ["files.write", "files.remove"] {
+        let inner = judged(tool, "out/keep").ends(0);
+        inner.prints(&[&format!("ask {tool}"), "nobody vouches for it"]);
+    }
+}
+
 /// The name of what is made ends its question by the flag, and by the line that is printed beside it.
 #[test]
 fn a_name_that_policy_vouches_for_counts_as_one_by_flag() {

@@ -510,6 +510,35 @@ fn a_replay_counts_what_a_server_asked_of_a_model() {
     }
 }
 
+/// What a server asks of a model is paid from the budget of the run, and asked for no more than that has room for.
+#[test]
+fn what_a_server_asks_of_a_model_is_weighed_against_the_budget_of_the_run() {
+    for (cost, written) in [("1000.0", 7), ("100.0", 2)] {
+        // A token of the model that the server may ask costs 1; it has 50 to write, and more to read.
+        let more = format!(
+            "[models.dear]\nprovider = \"scripted\"\nscript = \"script.jsonl\"\n\
+             price = {{ input = 1000000.0, output = 1000000.0 }}\n[agents.a.budget]\ncost = {cost}\n[flow]\nmode = \"off\"\n"
+        );
+        let station = Station::scripted(
+            "[\"mail.*\"]",
+            &[
+                r#"{"calls": [{"tool": "mail.wish_model", "args": {}}], "usage": {"input_tokens": 1, "output_tokens": 1}}"#,
+                r#"{"consult": true, "text": "Tweet.", "usage": {"input_tokens": 20, "output_tokens": 5}}"#,
+                r#"{"text": "done", "usage": {"input_tokens": 1, "output_tokens": 1}}"#,
+            ],
+            &more,
+        );
+        let policy = station.read("lazaret.toml");
+        let sampling = "sampling = { model = \"dear\", tokens = 1000, requests = 2 }\n[grants.\"mail.wish_model\"]";
+        write(&station, "wishes", &format!("{sampling}\n{policy}"));
+        station.trust();
+        station.run(&["servers", "trust", "mail"]).ends(0);
+        station.run(&["run", "Ask."]).ends(0).prints(&["done"]);
+        let end = station.records().pop().expect("an end");
+        assert_eq!(end["usage"]["output_tokens"], written, "{end}");
+    }
+}
+
 /// A call whose process ended before it did may have happened: it is not made again when the run goes on.
 #[test]
 fn a_script_that_goes_on_does_not_ask_the_server_twice() {

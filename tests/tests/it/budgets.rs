@@ -642,3 +642,60 @@ async fn a_summary_that_the_budget_has_no_room_for_is_the_hosts() {
         assert_eq!(wrote, Some((by, instead)));
     }
 }
+
+/// What a script asks a model in its middle is paid from the budget of its run, and weighed before it leaves: none is asked
+/// that would pass it, and the run ends, goes on or waits at its next turn.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_about_what_is_held_are_weighed_like_turns() {
+    let source = "let n = 0; try { for (; n < 6; n++) await consult([n], 'Who?') } catch (error) {} return n";
+    let script = json!({"tool": "run_script", "args": {"source": source}});
+    let replies = [
+        json!({"calls": [script], "usage": {"input_tokens": 10}}),
+        json!({"text": "Done.", "usage": {"input_tokens": 10}}),
+        json!({"consult": true, "text": "Ada", "usage": {"input_tokens": 20_000}}),
+    ];
+    for (on_exceed, asked) in [("fail", 2), ("warn", 6), ("ask", 2)] {
+        let policy = format!(
+            "[agents.agent]\ntools = [\"text.*\", \"handle.*\"]\ncalling = \"both\"\n[agents.agent.budget]\n\
+             tokens = 50_000\nreply_tokens = 12_000\non_exceed = \"{on_exceed}\""
+        );
+        let rig = Rig::of(&policy).replies(&replies).kept().await.open().await;
+        let (run, mut answer) = rig.pursue("Ask.").await;
+        if on_exceed == "ask" {
+            assert_eq!(answer.expect_err("it is asked").code(), Code::Asked);
+            rig.answer(Say::Allow).await;
+            answer = rig.resume_agent(&run).await;
+        }
+        let records = rig.records(&run).await;
+        match (on_exceed, answer) {
+            ("fail", Err(error)) => assert_eq!(error.code(), Code::OverBudget, "{error:?}"),
+            ("warn" | "ask", Ok(answer)) => assert_eq!(answer, "Done."),
+            (_, answer) => panic!("{on_exceed}: {answer:?}"),
+        }
+        let turns = if on_exceed == "fail" { 1 } else { 2 };
+        let used = stopped(&records).usage.input_tokens;
+        assert_eq!(used, turns * 10 + asked * 20_000, "{on_exceed}");
+        assert_eq!(
+            count(&records, "overspent"),
+            usize::from(on_exceed == "warn")
+        );
+        let refused = records.iter().filter(|record| match &record.event {
+            Event::Finished(finished) => {
+                matches!(&finished.end, End::Failed { code: Code::OverBudget, message, .. }
+                if message.contains("40010 of 50000 tokens used; the next question takes about 12"))
+            }
+            _ => false,
+        });
+        assert_eq!(
+            refused.count(),
+            usize::from(on_exceed != "warn"),
+            "{on_exceed}: {records:?}"
+        );
+        let replayed = rig.replay(&run).await;
+        assert!(
+            replayed.diverged.is_none(),
+            "{on_exceed}: {:?}",
+            replayed.diverged
+        );
+    }
+}

@@ -438,8 +438,14 @@ async fn words_that_were_typed_or_vouched_for_steer_and_those_that_were_piped_do
                 ..piped.clone()
             }
         };
+        // A word in what is vouched for is nobody's.
+        let around = Goal {
+            vouch: vec!["notes of docs/x.md".to_owned()],
+            ..goal(&rig, "Write it, please.")
+        };
         for (goal, expected) in [
             (typed, "allow"),
+            (around, "ask"),
             (silent, "ask"),
             (vouched, "allow"),
             (piped, "ask"),
@@ -453,6 +459,10 @@ async fn words_that_were_typed_or_vouched_for_steer_and_those_that_were_piped_do
                 [expected],
                 "{mode}"
             );
+            // Whoever judges the run again knows the same.
+            let records = rig.records(&run).await;
+            let again = rig.host.rejudge(&records).await.expect("it can be judged");
+            assert!(again.changes.is_empty(), "{mode}: {:?}", again.changes);
         }
     }
 }

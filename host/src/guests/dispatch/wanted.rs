@@ -206,7 +206,9 @@ impl Asker {
         let _alone = self.replies.lock().await;
         let consults = &self.caller.known.consults;
         let may = (sample.reads(), sample.tokens);
-        let reserved = consults.admit_sample(&self.server, sampling, may)?;
+        let models = &self.station.counsel.models;
+        let price = |reads, writes| models.price(&sampling.model, (reads, writes));
+        let reserved = consults.admit_sample(&self.server, sampling, may, price)?;
         let tokens = reserved.most();
         let told = self.told(
             Want::Reply,

@@ -1,15 +1,14 @@
 //! Tokens that are taken for a server's wish before a model is asked, and settled when it has answered. A server that goes
 //! away meanwhile has used them: whoever asks and leaves must not ask for nothing.
 
-use std::sync::Arc;
-
-use super::Consults;
+use super::room::Taken;
 use crate::words::message::Usage;
 
 /// Tokens that are taken for one wish. What it comes to is settled once, at the latest when this is dropped.
 #[derive(Debug)]
 pub struct Reserved {
-    consults: Arc<Consults>,
+    /// Of the budget of the run.
+    taken: Taken,
     server: String,
     reads: u64,
     writes: u64,
@@ -20,9 +19,9 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    pub(super) fn new(consults: Arc<Consults>, server: &str, (reads, writes): (u64, u64)) -> Self {
+    pub(super) fn new(taken: Taken, server: &str, (reads, writes): (u64, u64)) -> Self {
         Self {
-            consults,
+            taken,
             server: server.to_owned(),
             reads,
             writes,
@@ -66,15 +65,23 @@ impl Drop for Reserved {
             None if self.is_asked => (reserved, taken),
             None => (Usage::default(), 0),
         };
-        self.consults.settle_sample(&self.server, taken, used);
-        self.consults.spend(usage);
+        let consults = &self.taken.consults;
+        consults.settle_sample(&self.server, taken, used);
+        consults.spend(usage);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::super::server::Sampling;
+    use super::super::Consults;
     use super::*;
+
+    fn free(_: u64, _: u64) -> u64 {
+        0
+    }
 
     const MAY: (u64, u32) = (1_000, 9);
 
@@ -88,17 +95,21 @@ mod tests {
 
     fn left(consults: &Arc<Consults>) -> u64 {
         consults
-            .admit_sample("a", &may(), (0, 0))
+            .admit_sample("a", &may(), (0, 0), free)
             .map_or(0, |taken| taken.most())
     }
 
     #[test]
     fn many_at_once_see_what_the_others_leave() {
         let consults = Arc::<Consults>::default();
-        let first = consults.admit_sample("a", &may(), (100, 300)).unwrap();
-        let second = consults.admit_sample("a", &may(), (100, 900)).unwrap();
+        let first = consults
+            .admit_sample("a", &may(), (100, 300), free)
+            .unwrap();
+        let second = consults
+            .admit_sample("a", &may(), (100, 900), free)
+            .unwrap();
         assert_eq!((first.most(), second.most()), (300, 500));
-        assert!(consults.admit_sample("a", &may(), (0, 1)).is_err());
+        assert!(consults.admit_sample("a", &may(), (0, 1), free).is_err());
         drop((first, second));
         assert_eq!(left(&consults), MAY.0);
     }
@@ -106,7 +117,9 @@ mod tests {
     #[test]
     fn a_server_that_goes_away_has_used_what_was_taken_for_it() {
         let consults = Arc::<Consults>::default();
-        let mut taken = consults.admit_sample("a", &may(), (100, 300)).unwrap();
+        let mut taken = consults
+            .admit_sample("a", &may(), (100, 300), free)
+            .unwrap();
         taken.asked();
         drop(taken);
         assert_eq!(left(&consults), 600);
@@ -126,7 +139,9 @@ mod tests {
             (Usage::default(), false, 975),
             (Usage::default(), true, 575),
         ] {
-            let mut taken = consults.admit_sample("a", &may(), (100, 300)).unwrap();
+            let mut taken = consults
+                .admit_sample("a", &may(), (100, 300), free)
+                .unwrap();
             taken.asked();
             taken.settled(usage, has_answered);
             assert_eq!(left(&consults), expected);

@@ -11,7 +11,7 @@ use super::tokens::Tokenizer;
 use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{CONTEXT_RESERVE_TOKENS, CONTEXT_WINDOW_TOKENS};
-use crate::words::message::{Card, Message, Reply, WishedArgs};
+use crate::words::message::{Card, Message, Prompt, Reply, WishedArgs};
 
 /// What a model can be told at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,19 @@ impl Window {
     #[must_use]
     pub fn room(&self) -> u64 {
         self.tokens.saturating_sub(self.reserve_tokens)
+    }
+
+    /// The tokens of a prompt, as they are counted for this model.
+    #[must_use]
+    pub fn weigh(&self, prompt: &Prompt) -> u64 {
+        let messages = prompt.messages.iter();
+        let mut tokens = messages
+            .map(|message| tokens_of(self.counting, message))
+            .fold(0, u64::saturating_add);
+        each_fixed(&prompt.instructions, &prompt.cards, |text| {
+            tokens = tokens.saturating_add(self.counting.count(text));
+        });
+        tokens
     }
 }
 

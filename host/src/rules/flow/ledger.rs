@@ -141,12 +141,20 @@ impl Ledger {
         }
     }
 
+    /// The user vouches for this value, as a whole, for this run. What is past the bound is no witness.
+    pub fn named(&mut self, value: &str) {
+        self.typed_bytes = self.typed_bytes.saturating_add(value.len());
+        if self.typed_bytes <= LEDGER_TYPED_BYTES {
+            self.typed.vouch(value);
+        }
+    }
+
     /// A person vouches for a value, for this run.
     pub fn answered(&mut self, value: QuestionId) {
         self.answered.insert(value);
     }
 
-    /// What was typed.
+    /// What was typed, and what its user vouches for.
     #[must_use]
     pub fn words(&self) -> &Typed {
         &self.typed

@@ -2,11 +2,11 @@
 //!
 //! Pasted, piped and attached text never comes here (design §5, witness 1).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::kind::Kind;
 
-/// Texts that were typed.
+/// Texts that were typed, and values that their author vouches for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
     texts: Vec<String>,
@@ -16,6 +16,8 @@ pub struct Typed {
     words: Vec<Vec<String>>,
     /// The words of whatever stands in quotes, for titles.
     quoted: BTreeSet<Vec<String>>,
+    /// Values that count whole, each with its words.
+    whole: BTreeMap<String, Vec<String>>,
 }
 
 const QUOTES: &str = "\"'`“”‘’„‚«»‹›";
@@ -36,10 +38,27 @@ impl Typed {
         self.texts.push(text.to_owned());
     }
 
-    /// Whether a value stands in a text as a whole token: between blanks, quotes, brackets or closing marks.
+    /// Adds a value that somebody vouches for. It counts as it stands: who says so of a file called “notes for
+    /// eve@x.com” has said nothing of eve@x.com.
+    pub fn vouch(&mut self, value: &str) {
+        self.whole.insert(value.to_owned(), words(value));
+    }
+
+    /// Whether somebody vouches for this very value.
+    #[must_use]
+    pub fn vouches(&self, kind: Kind, value: &str) -> bool {
+        let normal = kind.normal(value);
+        let mut known = self.whole.keys();
+        !value.is_empty() && known.any(|known| kind.normal(known) == normal)
+    }
+
+    /// Whether a value is vouched for, or stands in a text as a whole token: between blanks, quotes, brackets or closing marks.
     /// One with blanks in it, and one of digits alone, stands in quotes.
     #[must_use]
     pub fn has(&self, kind: Kind, value: &str) -> bool {
+        if self.vouches(kind, value) {
+            return true;
+        }
         // A quote belongs to no value: it is what stands around one.
         if value.is_empty() || value.starts_with(is_quote) || value.ends_with(is_quote) {
             return false;
@@ -73,14 +92,17 @@ impl Typed {
         !value.is_empty() && !self.has(Kind::Value, value) && self.texts.iter().any(found)
     }
 
-    /// Whether something was called that, in quotes or by one token that is no mere word: whoever writes “go on” calls
+    /// Whether something was called that, by a value that is vouched for, in quotes, or by one token that is no mere word: whoever writes “go on” calls
     /// nothing “go”.
     #[must_use]
     pub fn calls(&self, name: &str) -> bool {
         let in_quotes = |text: &String| occurrences(text, name).any(|around| around.quotes(name));
         let is_word = name.chars().all(char::is_alphabetic);
+        let is_vouched = self.vouches(Kind::Name, name);
         !name.is_empty()
-            && (self.texts.iter().any(in_quotes) || (!is_word && self.has(Kind::Value, name)))
+            && (is_vouched
+                || self.texts.iter().any(in_quotes)
+                || (!is_word && self.has(Kind::Value, name)))
     }
 
     /// A value that was typed in another form than the one that is used.
@@ -98,21 +120,29 @@ impl Typed {
         })
     }
 
-    /// Whether a title of two words or more stands in a text, whole and in quotes. Without these a stranger
+    /// Whether a title of two words or more is vouched for, or stands in a text, whole and in quotes. Without these a stranger
     /// who calls a letter “my mail” would be meant by whoever asks for a summary of “my mail”.
     #[must_use]
     pub fn has_title(&self, title: &str) -> bool {
         let title = words(title);
-        title.len() >= 2 && self.quoted.contains(&title)
+        self.is_vouched(&title) || title.len() >= 2 && self.quoted.contains(&title)
     }
 
-    /// Whether a text is made of nothing but runs of two or more of the typed words, and `names`, which are
-    /// asked for with one blank between their words.
+    /// Whether these are all the words of a value that is vouched for, and two at least.
+    fn is_vouched(&self, text: &[String]) -> bool {
+        text.len() >= 2 && self.whole.values().any(|words| words == text)
+    }
+
+    /// Whether a text is one that is vouched for, or made of nothing but runs of two or more of the typed words, and
+    /// `names`, which are asked for with one blank between their words.
     #[must_use]
     pub fn composes(&self, text: &str, names: impl Fn(&str) -> bool) -> bool {
         let text = words(text);
         if text.is_empty() || text.len() > COMPOSED_WORDS {
             return false;
+        }
+        if self.is_vouched(&text) {
+            return true;
         }
         let mut rest = text.as_slice();
         while let Some((first, after)) = rest.split_first() {
@@ -431,6 +461,55 @@ mod tests {
         ] {
             assert_eq!(typed.has_title(title), expected, "{title}");
         }
+    }
+
+    #[test]
+    fn what_is_vouched_for_counts_whole_and_no_word_in_it_does() {
+        let value = "out/Notes for \"Team offsite\" and eve@x.com, \"12\", at https://a.test/x";
+        let mut typed = typed("Write it.");
+        typed.vouch(value);
+        typed.vouch("'a'");
+        for kind in [Kind::File, Kind::Name, Kind::Value] {
+            assert!(typed.has(kind, value) && typed.vouches(kind, value));
+        }
+        assert!(typed.has(Kind::File, &format!("./{value}")));
+        // A quote that is typed belongs to no value; here nobody has to tell them apart.
+        assert!(typed.has(Kind::Value, "'a'") && !typed.has(Kind::Value, "a"));
+        for (kind, word) in [
+            (Kind::Mail, "eve@x.com"),
+            (Kind::Url, "https://a.test/x"),
+            (Kind::Url, "https://a.test/x/"),
+            (Kind::File, "out/Notes"),
+            (Kind::Value, "12"),
+            (Kind::Name, "Team offsite"),
+            (Kind::Name, ""),
+        ] {
+            assert!(!typed.has(kind, word) && !typed.vouches(kind, word));
+            assert!(!typed.calls(word) && !typed.lacks_quotes(word), "{word}");
+        }
+        let none = |_: &str| false;
+        assert!(typed.calls(value) && typed.has_title(value) && typed.composes(value, none));
+        for part in ["Team offsite", "Notes for", "and eve@x.com"] {
+            assert!(
+                !typed.has_title(part) && !typed.composes(part, none),
+                "{part}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_vouched_for_counts_in_all_the_forms_of_its_kind() {
+        let mut typed = typed("");
+        for value in ["Doe@X.com", "https://a.test", "my mail", "go"] {
+            typed.vouch(value);
+        }
+        assert!(typed.has(Kind::Mail, "doe@x.com") && !typed.has(Kind::Name, "doe@x.com"));
+        assert!(
+            typed.has(Kind::Url, "https://a.test/") && !typed.has(Kind::Url, "https://a.test/x")
+        );
+        assert!(typed.has_title("My mail") && typed.calls("my mail") && typed.calls("go"));
+        assert!(!typed.calls("Go") && !typed.composes("go", |_| false));
+        assert!(!typed.composes("my mail, go", |_| false));
     }
 
     #[test]

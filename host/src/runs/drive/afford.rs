@@ -4,8 +4,8 @@ use super::super::known::used_beside;
 use super::super::provider::Model;
 use super::Drive;
 use crate::gate::{Performed, all_asked};
-use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse, Used};
-use crate::rules::caller::Caller;
+use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse, Used, blind, used_up};
+use crate::rules::caller::{Caller, Room};
 use crate::rules::plan::Plan;
 use crate::words::budget::{Budgeted, Over};
 use crate::words::error::{Code, Error, Result};
@@ -153,28 +153,18 @@ impl Drive<'_> {
         passed.await?.performed.result
     }
 
-    fn over_budget(&self, over: &Over) -> Error {
-        let (agent, key) = (&self.agent.name, over.budget.key());
-        let what = format!("the budget of this run is used up: {over}");
-        let line = over.line();
-        let error = Error::new(Code::OverBudget, what).hint(format!(
-            "write in `lazaret.toml`:\n[agents.{agent}.budget]\n{key} = {line}"
-        ));
-        match over.budget {
-            Budgeted::Turns | Budgeted::Wall => error,
-            Budgeted::Tokens | Budgeted::Cost => error.hint(format!(
-                "or, where this run alone was given less: --max-{key} {line}"
-            )),
-        }
+    /// What questions in the middle of the calls that come next may use.
+    pub(super) fn make_room(&self, plan: &Plan, purse: &Purse) {
+        let (_, turns) = plan.spent();
+        self.known.consults.within(Room {
+            agent: self.agent.name.clone(),
+            caps: self.agent.caps,
+            purse: purse.clone(),
+            turns,
+        });
     }
-}
 
-fn blind(agent: &str) -> Error {
-    let what = "the run has a budget of cost, and an answer has no price that is known: the model has none, or its server did \
-                not count tokens, or broke off before it did";
-    Error::new(Code::OverBudget, what)
-        .hint("write `price = { input = …, output = … }` for the model, for a million tokens")
-        .hint(format!(
-            "or let it go on uncounted:\n[agents.{agent}.budget]\nunpriced = \"allow\""
-        ))
+    fn over_budget(&self, over: &Over) -> Error {
+        used_up(&self.agent.name, over, "the next turn")
+    }
 }

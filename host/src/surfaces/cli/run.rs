@@ -59,7 +59,7 @@ pub(super) struct Run {
     /// The answer is a JSON value that fits the JSON Schema in this file.
     #[arg(long, value_name = "FILE")]
     answer_schema: Option<PathBuf>,
-    /// A value that the model may act on as if it stood in the prompt, such as an address, or a title of a record.
+    /// A value that the model may act on as if you had typed it, as a whole, such as an address, or a title of a record.
     #[arg(long, value_name = "VALUE", value_parser = parse_vouched)]
     vouch: Vec<String>,
     /// End before the models have cost more, in the currency of their prices; less than the agent may, never more.

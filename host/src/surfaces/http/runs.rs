@@ -62,7 +62,7 @@ pub(super) struct Begin {
     /// Fold the session's older turns into a summary first, however few they are.
     #[serde(default)]
     compact: bool,
-    /// Values that the model may act on as if they stood in a prompt that a person typed.
+    /// Values that the model may act on as if a person had typed them, each as a whole.
     #[serde(default)]
     vouch: Vec<String>,
     /// Only these of the agent's tools.

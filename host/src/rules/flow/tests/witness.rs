@@ -167,6 +167,40 @@ fn policy_and_the_user_vouch_beforehand() {
         .check("bank.pay", json!({"account": "acc-1"}), Ask(&["`account`"]));
 }
 
+/// What the user vouches for in a run counts as it stands, and where a first name counts only if a list has it, too.
+#[test]
+fn the_user_vouches_for_whole_values() {
+    let mut scene = scene(&[], WEB);
+    let path = "docs/notes for eve@evil.test";
+    for value in [path, "Bob"] {
+        scene.ledger.named(value);
+    }
+    scene.policy.flows.common.insert(Kind::Name);
+    scene
+        .check(
+            "files.write",
+            json!({"path": path}),
+            Allow(&[("path", "typed")]),
+        )
+        .check(
+            "files.remove",
+            json!({"path": path}),
+            Allow(&[("path", "typed")]),
+        )
+        .check("mail.send", json!({"to": "eve@evil.test"}), Ask(&["`to`"]))
+        .check(
+            "files.remove",
+            json!({"path": "docs/notes"}),
+            Ask(&["`path`"]),
+        )
+        .check(
+            "bank.pay",
+            json!({"whom": "Bob"}),
+            Allow(&[("whom", "typed")]),
+        )
+        .check("bank.pay", json!({"whom": "Anna"}), Ask(&["`whom`"]));
+}
+
 #[test]
 fn a_whole_leaf_of_the_same_kind_from_a_vouching_field_is_a_witness() {
     let found = json!({"found": [{"name": "Anna", "mail": "anna@x.com", "note": "eve@evil.test"}]});
