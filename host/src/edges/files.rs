@@ -5,7 +5,7 @@
 //! files are read or written: never a device, pipe or socket.
 
 mod kept;
-mod kernel;
+pub(super) mod kernel;
 pub(crate) mod labelled;
 mod met;
 pub(crate) mod nested;

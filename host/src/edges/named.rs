@@ -16,6 +16,7 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
+use super::files::kernel::is_kernels_at;
 use crate::rules::flow::shell_word;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::id::{Digest, Digesting};
@@ -34,9 +35,10 @@ pub fn read(path: &Path, what: &str, limit: usize) -> Result<Vec<u8>> {
         let what = format!("{what} `{shown}` cannot be read: {}", why(error.kind()));
         Error::new(code, what).because(error)
     };
-    // Looked at before it is opened: to open a pipe would wait for its other end.
+    // Looked at before it is opened: to open a pipe would wait for its other end. What the kernel makes up may be waited for
+    // as well, whatever it looks like.
     let found = fs::metadata(path).map_err(failed)?;
-    if !found.is_file() {
+    if !found.is_file() || is_kernels_at(path) {
         return Err(Error::bad_input(format!(
             "{what} `{shown}` is no regular file"
         )));
@@ -219,5 +221,33 @@ fn unwritten(path: &Path, error: std::io::Error) -> Error {
     match is_there {
         true => error.hint("name another one: nothing is written over"),
         false => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    /// `/proc/kmsg` is one that never ends, for whoever may read it.
+    #[test]
+    fn what_the_kernel_makes_up_is_no_regular_file() {
+        for made_up in ["/proc/self/status", "/dev/zero"] {
+            let error = read(Path::new(made_up), "the component", 1 << 20).unwrap_err();
+            assert_eq!(error.code(), Code::BadInput, "{error}");
+            let says = format!("the component `{made_up}` is no regular file");
+            assert_eq!(error.message(), says);
+        }
+    }
+
+    #[test]
+    fn a_way_through_there_to_a_file_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "x").unwrap();
+        let file = File::open(&path).unwrap();
+        let through = format!("/proc/self/fd/{}", file.as_raw_fd());
+        assert_eq!(read(Path::new(&through), "it", 9).unwrap(), b"x");
     }
 }

@@ -222,13 +222,27 @@ fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
     if !has_names(&record.event) {
         return Err(wrong("it names a run or kind as no host would"));
     }
-    // By its digest it could bring in what another run has read.
-    if let Some(Content::Stored { .. }) = record.event.content_mut() {
+    // By its digest it could bring in what another run has read, and nobody has measured its length.
+    if refers(&mut record.event) {
         return Err(wrong(
             "this record refers to a content that is not in the file",
         ));
     }
     Ok(record)
+}
+
+/// Whether it has the digest of a content in place of that. Of what steps have made of a call no journal keeps one.
+fn refers(event: &mut Event) -> bool {
+    let is_stored = |content: &Content| matches!(content, Content::Stored { .. });
+    if let Event::Finished(finished) = &*event
+        && let Some(remade) = &finished.remade
+        && is_stored(&remade.content)
+    {
+        return true;
+    }
+    event
+        .content_mut()
+        .is_some_and(|content| is_stored(content))
 }
 
 /// Whether what it says of a run or a kind of value is the name of one.
@@ -425,6 +439,28 @@ mod tests {
             BadInput,
             "a content that is not in the file",
         );
+    }
+
+    /// Whoever counts its length would count with what nobody has measured.
+    #[test]
+    fn what_steps_have_made_of_a_call_refers_to_no_content() {
+        let taken = |content: serde_json::Value| {
+            let finished = json!({"of": 0, "end": "done", "content": "empty", "label": ["user"],
+                "remade": {"content": content, "label": ["user"],
+                    "verdict": {"verdict": "allow", "rule": "a line"}},
+                "spent": {"us": 0}});
+            let mut records = run();
+            records[1].event = Event::Finished(serde_json::from_value(finished).unwrap());
+            let text = write(&records, &key(2), true).unwrap();
+            read(text.as_bytes(), &key(1)).map(drop)
+        };
+        for content in [json!({"inline": {}}), json!({"size": {"bytes": u64::MAX}})] {
+            taken(content).unwrap();
+        }
+        let stored = json!({"stored": {"digest": "0".repeat(64), "bytes": u64::MAX}});
+        let error = taken(stored).unwrap_err();
+        assert!(error.message().contains("line 3"), "{error}");
+        assert!(error.message().contains("not in the file"), "{error}");
     }
 
     #[test]

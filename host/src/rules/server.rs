@@ -28,6 +28,7 @@ use super::secret::{Placement, SecretGrant, marker};
 use crate::words::error::Result;
 use crate::words::id::Digest;
 use crate::words::label::{Label, Sort, Source};
+use crate::words::limits::servers::SERVER_BYTES_PER_S;
 use crate::words::limits::{
     CALL_TIMEOUT_MS, PATH_BYTES, SERVER_CALLS_AT_ONCE, SERVER_MESSAGE_BYTES, SERVER_MESSAGES_PER_S,
     SERVER_RESTARTS, SERVER_START_MS, SERVER_STOP_MS,
@@ -207,6 +208,8 @@ pub struct Bounds {
     pub message_bytes: usize,
     /// Messages in any second.
     pub messages_per_s: u32,
+    /// Bytes in any second.
+    pub bytes_per_s: usize,
     /// Times that it is started again.
     pub restarts: u32,
     /// Calls that are under way at once.
@@ -221,6 +224,7 @@ impl Default for Bounds {
             stop_ms: SERVER_STOP_MS,
             message_bytes: SERVER_MESSAGE_BYTES,
             messages_per_s: SERVER_MESSAGES_PER_S,
+            bytes_per_s: SERVER_BYTES_PER_S,
             restarts: SERVER_RESTARTS,
             calls_at_once: SERVER_CALLS_AT_ONCE,
         }

@@ -35,6 +35,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, EffectKind, Event, Judged, Record, Surface, Verdict};
 use crate::words::id::{Seq, ToolName};
 use crate::words::label::Label;
+use crate::words::limits::{FETCH_REQUEST_BYTES, FILE_WRITE_BYTES, NOTE_BYTES};
 
 /// What another policy would have said to a run.
 #[derive(Debug, Default)]
@@ -454,8 +455,11 @@ impl<'a> Again<'a> {
         if cut && self.host.policy().flows.browse != Browse::Granted {
             return Err("its query was not kept, and `browse` looks at it".to_owned());
         }
-        let body = vec![0; size(&judged.content)];
-        let fetch = Fetch::new(method, url, Vec::new(), body);
+        let bytes = size(&judged.content, FETCH_REQUEST_BYTES);
+        if bytes > FETCH_REQUEST_BYTES {
+            return Err("its body is longer than that of any request may be".to_owned());
+        }
+        let fetch = Fetch::new(method, url, Vec::new(), vec![0; bytes]);
         let fetch = fetch.map_err(|_| "its URL was not kept")?;
         let now = self.verdict(&fetch, caller);
         match (&judged.verdict, &now) {
@@ -472,7 +476,7 @@ impl<'a> Again<'a> {
         let (word, path) = whole(&judged.subject)?
             .split_once(' ')
             .ok_or("its path was not kept")?;
-        let bytes = || vec![0; size(&judged.content)];
+        let bytes = || vec![0; size(&judged.content, FILE_WRITE_BYTES)];
         let write = |mode| FileWish::Write {
             bytes: bytes(),
             mode,
@@ -510,7 +514,7 @@ impl<'a> Again<'a> {
         let (shelf, key) = note.split_once('/').ok_or(lost)?;
         let wish = match word {
             "put" => KeepWish::Put {
-                text: " ".repeat(size(&judged.content)),
+                text: " ".repeat(size(&judged.content, NOTE_BYTES)),
                 label: judged.label.clone(),
             },
             "get" => KeepWish::Get,
@@ -549,9 +553,29 @@ fn one_of(mut verdicts: Vec<Verdict>) -> Result<Verdict, Unknown> {
     }
 }
 
-fn size(content: &Content) -> usize {
-    match content {
+/// How long something is that is judged again. Whoever wrote a file of records wrote this as well: more than may be is
+/// judged as one byte more than that.
+fn size(content: &Content, most: usize) -> usize {
+    let bytes = match content {
         Content::Size { bytes } | Content::Stored { bytes, .. } => *bytes,
         Content::Empty | Content::Inline(_) => 0,
+    };
+    bytes.min(most.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::id::Digest;
+
+    /// A verdict on one byte too many is that on any number of them.
+    #[test]
+    fn what_is_longer_than_may_be_is_judged_as_one_byte_too_long() {
+        for (bytes, expected) in [(0, 0), (5, 5), (6, 6), (usize::MAX, 6)] {
+            assert_eq!(size(&Content::Size { bytes }, 5), expected);
+            let digest = Digest::of(b"x");
+            assert_eq!(size(&Content::Stored { digest, bytes }, 5), expected);
+        }
+        assert_eq!(size(&Content::Empty, 5), 0);
     }
 }

@@ -1,9 +1,14 @@
 //! Files of records, as `lazaret policy suggest` and `test` read them: anybody may have written one.
 
-use serde_json::Value;
+use lazaret::words::id::Digest;
+use serde_json::{Value, json};
 
 use crate::flows::{DONE, MOUNTS, SHADOW, WRITE, run};
 use crate::station::Station;
+
+/// What its user vouches for, and writes to.
+const OWN: &str = "[mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\n\
+    [grants.\"files.*\"]\nmounts = { out = \"write\" }\n";
 
 /// Whoever wrote a file of records wrote their labels: it counts as imported, and that is said. An export of this host's own
 /// is what it says.
@@ -54,12 +59,109 @@ fn a_file_of_records_proposes_nothing_but_comments() {
     refused.says(&["this is no record: it names a run or a kind as no host would"]);
 }
 
+/// What is made of the one effect of a tool that stands in these records: another one, of another size.
+fn with_effect(line: &str, (effect, subject, bytes): (&str, &str, u64)) -> String {
+    let mut record: Value = serde_json::from_str(line).unwrap();
+    if record["effect"] == "file" {
+        record["effect"] = json!(effect);
+        record["subject"] = json!(subject);
+        record["content"] = json!({"size": {"bytes": bytes}});
+    }
+    record.to_string()
+}
+
+/// Whoever wrote a file of records wrote its numbers as well: none of them is how much memory is taken.
+#[test]
+fn what_a_file_of_records_says_of_sizes_takes_no_memory() {
+    let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN);
+    station.write("out/keep", "");
+    run(&station, 0);
+    let shown = ["runs", "show", "last", "--json", "--quiet"];
+    let records = station.run(&shown).ends(0).out;
+    for (effect, status, says) in [
+        (
+            ("file", "write out/from-letter.md", u64::MAX),
+            0,
+            "0 changes",
+        ),
+        (
+            ("keep", "put files/a", 6_000_000_000),
+            1,
+            "a note has at most 65536 bytes",
+        ),
+        (
+            ("fetch", "POST https://a.test/", u64::MAX),
+            0,
+            "its body is longer than that of any request may be",
+        ),
+    ] {
+        let lines = records.lines().map(|line| with_effect(line, effect));
+        let lines: Vec<String> = lines.collect();
+        assert!(lines.iter().any(|line| line.contains(effect.1)));
+        station.write("bare.jsonl", lines.join("\n"));
+        let test = ["policy", "test", "bare.jsonl", "--policy", "lazaret.toml"];
+        station.run(&test).ends(status).prints(&[says]);
+    }
+}
+
+/// Nor does an export that proves nothing, once it was taken in.
+#[test]
+fn what_an_import_says_of_sizes_takes_no_memory() {
+    let more = format!("{MOUNTS}{SHADOW}");
+    let station = || {
+        let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], &more);
+        station.write("inbox/keep", "");
+        station.write("out/keep", "");
+        station
+    };
+    let (theirs, ours) = (station(), station());
+    run(&theirs, 0);
+    let export = ["runs", "export", "last", "--output", "own.jsonl"];
+    theirs.run(&export).ends(0);
+    let text = theirs.read("own.jsonl");
+    let (lines, last) = text.trim_end().rsplit_once('\n').unwrap();
+    let effect = ("file", "write out/from-letter.md", u64::MAX);
+    let lines = lines.lines().map(|line| with_effect(line, effect));
+    let lines: Vec<String> = lines.collect();
+    // What the lines come to anybody can say.
+    let after = |chain: Digest, line: &String| {
+        let all = [chain.bytes().as_slice(), line.as_bytes()].concat();
+        Digest::of(&all)
+    };
+    let chain = lines.iter().fold(Digest::from([0; 32]), after);
+    let mut last: Value = serde_json::from_str(last).unwrap();
+    last.as_object_mut().unwrap().remove("mac").unwrap();
+    last["chain"] = json!(chain.to_string());
+    ours.write("theirs.jsonl", format!("{}\n{last}\n", lines.join("\n")));
+    ours.run(&["runs", "import", "theirs.jsonl"]).ends(0);
+    let name = last["end"].as_str().unwrap();
+    ours.run(&["policy", "test", name, "--policy", "lazaret.toml"])
+        .ends(0)
+        .prints(&["0 changes"]);
+}
+
+/// A terminal would do what stands in it.
+#[test]
+fn a_run_in_a_file_of_records_is_called_as_a_host_would_call_it() {
+    let station = Station::scripted("[\"files.*\"]", &[DONE], "");
+    run(&station, 0);
+    let shown = ["runs", "show", "last", "--json", "--quiet"];
+    let records = station.run(&shown).ends(0).out;
+    let named = |line: &str| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        record["run"] = json!("x\u{1b}[2J");
+        record.to_string()
+    };
+    let lines: Vec<String> = records.lines().map(named).collect();
+    station.write("bare.jsonl", lines.join("\n"));
+    let refused = station.run(&["policy", "suggest", "bare.jsonl"]).ends(2);
+    refused.says(&["line 1: this is no record: it names a run or a kind as no host would"]);
+}
+
 /// Under the influence of an import, what a model has chosen here would be asked about.
 #[test]
 fn a_file_of_records_is_judged_again_as_it_stands() {
-    let own = "[mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\n\
-        [grants.\"files.*\"]\nmounts = { out = \"write\" }\n";
-    let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], own);
+    let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN);
     station.write("out/keep", "");
     run(&station, 0);
     let shown = ["runs", "show", "last", "--json", "--quiet"];

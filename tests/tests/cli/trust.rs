@@ -40,6 +40,17 @@ hint: read it, then run `lazaret policy trust`",
     );
 }
 
+/// Whoever may read it would read without an end, in every command in here.
+#[test]
+fn what_a_new_file_names_is_not_read() {
+    let station = Station::new();
+    station.write("lazaret.toml", "[plugins]\nlog = \"/proc/kmsg\"\n");
+    station
+        .run(&["call", "text.count", r#"{"text":"a b"}"#])
+        .ends(0)
+        .says(&["is not trusted, so nothing in it counts"]);
+}
+
 #[test]
 fn its_plugins_agents_and_models_are_not_there() {
     let station = cloned();

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
-use rustix::fs::{OFlags, fstatfs};
+use rustix::fs::{Mode, OFlags, fstatfs};
 
 use super::explain;
 use crate::words::error::{Code, Error, Result};
@@ -41,6 +41,12 @@ pub(super) fn is_kernels(opened: impl AsFd) -> bool {
     let kind = fstatfs(opened).map(|found| u64::try_from(found.f_type));
     // What cannot be told is not taken for a file.
     !matches!(kind, Ok(Ok(kind)) if !KINDS.contains(&kind))
+}
+
+/// Whether what lies at a path, or where that leads, lies in one of them. It is looked at, and not opened.
+pub(in crate::edges) fn is_kernels_at(path: &Path) -> bool {
+    let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    opened.is_ok_and(is_kernels)
 }
 
 /// Refuses a way on which another file system begins, if that is one of them. Nothing that a tool does mounts any, so what

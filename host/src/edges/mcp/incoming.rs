@@ -21,33 +21,45 @@ pub(super) fn strict(sent: &[u8]) -> Result<Value, String> {
 
 /// Counts what one server sends, over all its streams.
 pub(super) struct Pace {
-    most: u32,
-    /// The second that is counted, and the messages in it.
-    second: (Instant, u32),
+    most: (u32, usize),
+    /// The second that is counted.
+    second: Instant,
+    /// The messages in it.
+    messages: u32,
+    /// And their bytes, all of which are read, whatever they say.
+    bytes: usize,
 }
 
 impl Pace {
     pub(super) fn new(bounds: Bounds) -> Self {
         Self {
-            most: bounds.messages_per_s,
-            second: (Clock::instant(), 0),
+            most: (bounds.messages_per_s, bounds.bytes_per_s),
+            second: Clock::instant(),
+            messages: 0,
+            bytes: 0,
         }
     }
 
-    /// Counts so many messages.
+    /// Counts so many messages, and so many bytes.
     ///
     /// # Errors
     /// That there are too many of them.
-    pub(super) fn count(&mut self, messages: u32) -> Result<(), String> {
+    pub(super) fn count(&mut self, messages: u32, bytes: usize) -> Result<(), String> {
         let now = Clock::instant();
-        if now.duration_since(self.second.0) >= Duration::from_secs(1) {
-            self.second = (now, 0);
+        if now.duration_since(self.second) >= Duration::from_secs(1) {
+            (self.second, self.messages, self.bytes) = (now, 0, 0);
         }
-        self.second.1 = self.second.1.saturating_add(messages);
-        let most = self.most;
-        if self.second.1 > most {
+        self.messages = self.messages.saturating_add(messages);
+        self.bytes = self.bytes.saturating_add(bytes);
+        let (most_messages, most_bytes) = self.most;
+        if self.messages > most_messages {
             return Err(format!(
-                "it sent more than {most} messages in a second (`messages_per_s`)"
+                "it sent more than {most_messages} messages in a second (`messages_per_s`)"
+            ));
+        }
+        if self.bytes > most_bytes {
+            return Err(format!(
+                "it sent more than {most_bytes} bytes in a second (`bytes_per_s`)"
             ));
         }
         Ok(())
@@ -74,9 +86,23 @@ mod tests {
         let most = Bounds::default().messages_per_s;
         for pieces in [vec![most + 1], vec![most, 1], vec![u32::MAX, 1]] {
             let mut pace = Pace::new(Bounds::default());
-            let counted: Result<(), String> = pieces.iter().try_for_each(|more| pace.count(*more));
+            let counted: Result<(), String> =
+                pieces.iter().try_for_each(|more| pace.count(*more, 0));
             assert!(counted.unwrap_err().contains("messages_per_s"));
         }
-        assert_eq!(Pace::new(Bounds::default()).count(most), Ok(()));
+        assert_eq!(Pace::new(Bounds::default()).count(most, 0), Ok(()));
+    }
+
+    /// A few messages are much to read where they are long.
+    #[test]
+    fn bytes_are_counted_however_few_messages_they_are() {
+        let most = Bounds::default().bytes_per_s;
+        for pieces in [vec![most + 1], vec![most, 1], vec![usize::MAX, 1]] {
+            let mut pace = Pace::new(Bounds::default());
+            let counted: Result<(), String> =
+                pieces.iter().try_for_each(|more| pace.count(0, *more));
+            assert!(counted.unwrap_err().contains("bytes_per_s"));
+        }
+        assert_eq!(Pace::new(Bounds::default()).count(1, most), Ok(()));
     }
 }

@@ -256,7 +256,7 @@ impl Desk {
             }
         };
         let ended = size.take(&piece, terms.bounds.message_bytes);
-        match ended.and_then(|events| lock(pace).count(events)) {
+        match ended.and_then(|events| lock(pace).count(events, piece.len())) {
             Ok(()) => Some(piece),
             Err(why) => {
                 ending.end(why);

@@ -84,9 +84,9 @@ impl Wire {
     async fn next(&mut self) -> Result<ServerJsonRpcMessage, Option<String>> {
         loop {
             let line = self.next_line().await?;
-            let line = line.trim_ascii();
             // An empty line says nothing, and is work all the same.
-            self.pace.count(1)?;
+            self.pace.count(1, line.len())?;
+            let line = line.trim_ascii();
             if line.is_empty() {
                 continue;
             }

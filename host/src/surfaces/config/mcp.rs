@@ -19,6 +19,7 @@ use crate::rules::manifest::{EffectClass, Risk, Sensitivity};
 use crate::rules::server::{Bounds, Choice, Header, Line, Program, Remote, Terms, Variable, Way};
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
+use crate::words::limits::servers::SERVER_BYTES_PER_S_MAX;
 use crate::words::limits::{
     CALL_TIMEOUT_MS_MAX, SERVER_CALLS_AT_ONCE_MAX, SERVER_MESSAGE_BYTES_MAX,
     SERVER_MESSAGES_PER_S_MAX, SERVER_MS_MAX, SERVER_RESTARTS_MAX, SERVER_WORDS, SERVERS,
@@ -121,6 +122,8 @@ pub struct McpLimitTable {
     pub message_bytes: Option<usize>,
     /// Messages in any second.
     pub messages_per_s: Option<u32>,
+    /// Bytes in any second; absent: 64 MiB, and no less than two messages.
+    pub bytes_per_s: Option<usize>,
     /// Times that it is started again after it ended.
     pub restarts: Option<u32>,
     /// Calls that are under way at once.
@@ -364,12 +367,16 @@ fn line(tool: &str, said: &McpToolTable) -> Result<Line> {
 
 fn bounds(table: McpLimitTable) -> Result<Bounds> {
     let usual = Bounds::default();
+    let message_bytes = table.message_bytes.unwrap_or(usual.message_bytes);
+    // Whoever lets one be so long does not mean that it ends its server.
+    let two = message_bytes.saturating_mul(2);
     let bounds = Bounds {
         start_ms: table.start_timeout_ms.unwrap_or(usual.start_ms),
         call_ms: table.call_timeout_ms.unwrap_or(usual.call_ms),
         stop_ms: table.stop_ms.unwrap_or(usual.stop_ms),
-        message_bytes: table.message_bytes.unwrap_or(usual.message_bytes),
+        message_bytes,
         messages_per_s: table.messages_per_s.unwrap_or(usual.messages_per_s),
+        bytes_per_s: table.bytes_per_s.unwrap_or(usual.bytes_per_s.max(two)),
         restarts: table.restarts.unwrap_or(usual.restarts),
         calls_at_once: table.calls_at_once.unwrap_or(usual.calls_at_once),
     };
@@ -378,15 +385,17 @@ fn bounds(table: McpLimitTable) -> Result<Bounds> {
             "`limits.{key}` is from {least} to {most}"
         )))
     };
-    let bytes = u64::try_from(bounds.message_bytes).unwrap_or(u64::MAX);
-    let calls = u64::try_from(bounds.calls_at_once).unwrap_or(u64::MAX);
-    let most_bytes = u64::try_from(SERVER_MESSAGE_BYTES_MAX).unwrap_or(u64::MAX);
-    let most_calls = u64::try_from(SERVER_CALLS_AT_ONCE_MAX).unwrap_or(u64::MAX);
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     for (key, value, least, most) in [
         ("start_timeout_ms", bounds.start_ms, 1, SERVER_MS_MAX),
         ("call_timeout_ms", bounds.call_ms, 1, CALL_TIMEOUT_MS_MAX),
         ("stop_ms", bounds.stop_ms, 0, SERVER_MS_MAX),
-        ("message_bytes", bytes, 1_024, most_bytes),
+        (
+            "message_bytes",
+            number(bounds.message_bytes),
+            1_024,
+            number(SERVER_MESSAGE_BYTES_MAX),
+        ),
         (
             "messages_per_s",
             bounds.messages_per_s.into(),
@@ -394,12 +403,23 @@ fn bounds(table: McpLimitTable) -> Result<Bounds> {
             SERVER_MESSAGES_PER_S_MAX.into(),
         ),
         (
+            "bytes_per_s",
+            number(bounds.bytes_per_s),
+            1_024,
+            number(SERVER_BYTES_PER_S_MAX),
+        ),
+        (
             "restarts",
             bounds.restarts.into(),
             0,
             SERVER_RESTARTS_MAX.into(),
         ),
-        ("calls_at_once", calls, 1, most_calls),
+        (
+            "calls_at_once",
+            number(bounds.calls_at_once),
+            1,
+            number(SERVER_CALLS_AT_ONCE_MAX),
+        ),
     ] {
         if !(least..=most).contains(&value) {
             return wrong(key, least, most);
@@ -482,6 +502,8 @@ mod tests {
             (of("env = { A = {} }"), "either `env` or `secret`"),
             (of("limits.restarts = 1000"), "limits.restarts"),
             (of("limits.message_bytes = 3"), "limits.message_bytes"),
+            (of("limits.bytes_per_s = 3"), "limits.bytes_per_s"),
+            (of("limits.bytes_per_s = 2000000000"), "limits.bytes_per_s"),
             (of("[mail.tools.t]\ntimeout_ms = 0"), "timeout_ms"),
             (
                 of("[mail.tools.t]\nsteering = { a = \"mail\" }\ncontent = [\"a\"]"),
@@ -495,6 +517,23 @@ mod tests {
         ] {
             let error = read(&text).unwrap_err();
             assert!(error.message().contains(says), "{says}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_server_may_send_two_messages_in_a_second_however_long_they_may_be() {
+        let most = |limits: &str| {
+            let read = read(&format!("[a]\ncommand = [\"x\"]\nlimits = {{ {limits} }}"));
+            read.unwrap()[0].bounds.bytes_per_s
+        };
+        let usual = Bounds::default().bytes_per_s;
+        for (limits, expected) in [
+            ("", usual),
+            ("message_bytes = 1024", usual),
+            ("message_bytes = 67108864", 134_217_728),
+            ("message_bytes = 67108864, bytes_per_s = 2048", 2_048),
+        ] {
+            assert_eq!(most(limits), expected, "{limits}");
         }
     }
 

@@ -107,17 +107,19 @@ impl Pins {
         })
     }
 
-    /// How a file stands.
+    /// How a file stands. What it names is read where its owner has ever trusted it, and not before.
     ///
     /// # Errors
     /// `BadInput` where the path cannot be resolved.
     pub fn standing(&self, path: &Path, file: &ConfigFile) -> Result<Standing> {
+        let Some(pin) = self.0.get(&name_of(path)?) else {
+            return Ok(Standing::New);
+        };
         let parts = file.parts(path);
         let digest = ConfigFile::digest_of(&parts).to_string();
-        Ok(match self.0.get(&name_of(path)?) {
-            Some(pin) if pin.digest() == digest => Standing::Trusted,
-            Some(pin) => Standing::Changed(pin.changed(&parts, path)),
-            None => Standing::New,
+        Ok(match pin.digest() == digest {
+            true => Standing::Trusted,
+            false => Standing::Changed(pin.changed(&parts, path)),
         })
     }
 

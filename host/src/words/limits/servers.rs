@@ -1,5 +1,11 @@
-//! Limits of what an MCP server may ask of us, and of logging in to one.
+//! Limits of what an MCP server may send and ask of us, and of logging in to one.
 
+use super::{SERVER_CALLS_AT_ONCE, SERVER_MESSAGE_BYTES};
+
+/// Bytes of a server in any second, where `bytes_per_s` does not say: as much as all that it is asked at once may answer.
+pub const SERVER_BYTES_PER_S: usize = SERVER_CALLS_AT_ONCE * SERVER_MESSAGE_BYTES;
+/// Largest value of `bytes_per_s`.
+pub const SERVER_BYTES_PER_S_MAX: usize = 1 << 30;
 /// Requests of one server that are seen to at once: what waits for a person or a model is kept as long.
 pub const SERVER_ASKS: usize = 8;
 /// One of them, as JSON.

@@ -87,12 +87,12 @@ async fn serve(mut stream: TcpStream, manner: &str, heard: Arc<Heard>) {
     };
     let sent = format!("{head}\n\n{body}");
     heard.sent.lock().unwrap().push(sent);
-    if manner == "floods" && body.contains("tools/call") {
+    if manner.starts_with("floods") && body.contains("tools/call") {
         // Nobody is answered who calls, and it is the others who hear of that.
         heard.called.send_replace(true);
         return std::future::pending().await;
     }
-    if manner == "floods" && head.starts_with("GET") {
+    if manner.starts_with("floods") && head.starts_with("GET") {
         let mut called = heard.called.subscribe();
         let _ = called.wait_for(|called| *called).await;
     }
@@ -117,6 +117,9 @@ fn refusal(manner: &str, head: &str) -> Option<String> {
             return Some(events("retry: 0\nid: 1\ndata: {}\n\n"));
         }
         "floods" if head.starts_with("GET") => return Some(events(&":\n\n".repeat(2_000))),
+        "floods-long" if head.starts_with("GET") => {
+            return Some(events(&format!(":{}\n\n", "x".repeat(30_000))));
+        }
         _ => {}
     }
     if !head.starts_with("POST") {
@@ -365,4 +368,16 @@ async fn a_flood_of_events_ends_its_server() {
     assert!(failed.message().contains("messages_per_s"), "{failed}");
     // One of whoever looked, and one of each attempt.
     assert!(gets(&remote) <= 5, "{}", gets(&remote));
+}
+
+/// Row 107: a long event is much to read, though it is one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_bytes_ends_its_server() {
+    let remote = Remote::start("floods-long").await;
+    let limits = format!("{PRIVATE}\n[mcp.wiki.limits]\nbytes_per_s = 20000");
+    let rig = rig(&remote, &limits).await.open().await;
+    let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
+    let failed = error(&called.outcome);
+    assert_eq!(failed.code(), Code::FetchFailed);
+    assert!(failed.message().contains("bytes_per_s"), "{failed}");
 }

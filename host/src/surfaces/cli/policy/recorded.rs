@@ -3,6 +3,7 @@
 //! What is in this journal has to be as it was written. A file of records is whatever whoever wrote it says, unless this
 //! host has exported it, and that is said.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -90,6 +91,8 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<R
         }]));
     }
     let mut runs: Vec<Recorded> = Vec::new();
+    // A file may have as many runs as records.
+    let mut places: BTreeMap<RunId, usize> = BTreeMap::new();
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
@@ -100,14 +103,12 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<R
         };
         let record: Record =
             serde_json::from_slice(line).map_err(|error| wrong(&error.to_string()))?;
-        if !exported::has_names(&record.event) {
+        let is_named = RunId::known(record.run.as_str()) == record.run;
+        if !is_named || !exported::has_names(&record.event) {
             return Err(wrong("it names a run or a kind as no host would"));
         }
-        let is_known = |run: &&mut Recorded| {
-            let first = run.records.first();
-            first.is_some_and(|known| known.run == record.run)
-        };
-        match runs.iter_mut().find(is_known) {
+        let place = *places.entry(record.run.clone()).or_insert(runs.len());
+        match runs.get_mut(place) {
             Some(run) => run.records.push(record),
             None => runs.push(Recorded {
                 records: vec![record],
