@@ -34,7 +34,7 @@ use lazaret::edges::egress::Names;
 use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::catalog::Collisions;
 use lazaret::guests::dispatch::Request;
-use lazaret::guests::plugin::{self, Installed};
+use lazaret::guests::plugin::{self, Installed, Whose};
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::policy::Policy;
 use lazaret::rules::running::RunRules;
@@ -188,6 +188,7 @@ impl Scene {
                         Installed {
                             path,
                             signed_by: None,
+                            whose: Whose::User,
                         },
                     )
                 })

@@ -33,7 +33,7 @@ use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
 
-/// What happens when two plugins have one name (G-06).
+/// What happens when two plugins of the user's own files have one name (G-06).
 #[derive(
     Clone,
     Copy,
@@ -217,6 +217,15 @@ fn compiled<'a>(cell: &'a OnceLock<Schema>, source: &serde_json::Value) -> Resul
     Ok(cell.get_or_init(|| schema))
 }
 
+/// The plugins of the configuration, by their names there.
+#[derive(Debug, Default)]
+pub struct Configured {
+    /// Those of the user's own files.
+    pub own: BTreeMap<String, Plugin>,
+    /// Those of a workspace's.
+    pub workspace: BTreeMap<String, Plugin>,
+}
+
 /// A server, and what of it is offered.
 #[derive(Debug)]
 pub struct Offered {
@@ -251,33 +260,30 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Gathers plugins. `configured` are those of the configuration, by their names there; they come
-    /// after the bundled ones, so that none of them can take a bundled name.
+    /// Gathers plugins. Those of the configuration come after the bundled ones, so that none of them can take a bundled
+    /// name; and those of a workspace after the user's own, whose names are the same whatever a workspace brings.
     ///
     /// # Errors
-    /// `BadInput` for two of one name where policy wants an error, or too many plugins.
+    /// `BadInput` for two of one name where policy wants an error or one is a workspace's, or too many plugins.
     pub fn gather(
         bundled: Vec<Plugin>,
-        configured: BTreeMap<String, Plugin>,
+        configured: Configured,
         collisions: Collisions,
         policy: &Policy,
     ) -> Result<Self> {
-        if bundled.len() + configured.len() > PLUGINS {
-            return Err(Error::too_many(
-                "the list of plugins",
-                PLUGINS,
-                bundled.len() + configured.len(),
-            ));
+        let count = bundled.len() + configured.own.len() + configured.workspace.len();
+        if count > PLUGINS {
+            return Err(Error::too_many("the list of plugins", PLUGINS, count));
         }
         let mut catalog = Self::default();
         for plugin in bundled {
             catalog.add(plugin, policy)?;
         }
         let mut names = BTreeMap::new();
-        for plugin in configured.values() {
+        for plugin in configured.own.values() {
             *names.entry(plugin.name.clone()).or_insert(0) += 1;
         }
-        for (key, mut plugin) in configured {
+        for (key, mut plugin) in configured.own {
             let taken = catalog.has_plugin(&plugin.name)
                 || catalog.alike(&plugin.name).is_some()
                 || names.get(&plugin.name).is_some_and(|count| *count > 1);
@@ -293,12 +299,20 @@ impl Catalog {
             if taken {
                 plugin.name.clone_from(&key);
             }
-            let digest = plugin.digest;
-            let added = catalog.add(plugin, policy);
-            added.map_err(|error| refused((&key, Some(digest)), error))?;
+            catalog.add_configured(&key, plugin, policy)?;
+        }
+        for (key, mut plugin) in configured.workspace {
+            plugin.name.clone_from(&key);
+            catalog.add_configured(&key, plugin, policy)?;
         }
         catalog.check_wards(&policy.wards)?;
         Ok(catalog)
+    }
+
+    fn add_configured(&mut self, key: &str, plugin: Plugin, policy: &Policy) -> Result<()> {
+        let digest = plugin.digest;
+        let added = self.add(plugin, policy);
+        added.map_err(|error| refused((key, Some(digest)), error))
     }
 
     /// What policy puts around calls is there, and only looks.
@@ -340,10 +354,11 @@ impl Catalog {
             return Err(Error::bad_input(what).hint("scripts have that name; give it another one"));
         }
         if self.has_plugin(&plugin.name) {
-            return Err(
-                Error::bad_input(format!("two plugins are named `{}`", plugin.name))
-                    .hint("give one of them another name in `[plugins]`"),
-            );
+            let what = format!("two plugins are named `{}`", plugin.name);
+            let place = plugin.origin.shown();
+            return Err(Error::bad_input(what).hint(format!(
+                "give that of `{place}` another name in `[plugins]`"
+            )));
         }
         if let Some(known) = self.alike(&plugin.name) {
             return Err(Error::bad_input(looks_like(&plugin.name, known))
@@ -391,7 +406,9 @@ impl Catalog {
             let what = format!(
                 "[mcp.{name}]: the plugin `{taken}` has that name, or one that looks like it"
             );
-            return Err(Error::bad_input(what).hint("give the server another name in `[mcp]`"));
+            return Err(Error::bad_input(what).hint(
+                "give the server another name in `[mcp]`, or, where a workspace brings it, the plugin in its `[plugins]`",
+            ));
         }
         let mut hidden = Vec::new();
         let mut tools = 0;

@@ -17,7 +17,7 @@ use crate::words::limits::COMPONENT_BYTES;
 /// A component and what it declares.
 #[derive(Debug)]
 pub struct Plugin {
-    /// The name that its tools have here; its own, unless that was taken.
+    /// The name that its tools have here: its own, unless that was taken, or a workspace's file names it.
     pub name: String,
     /// Its bytes' digest, which everything is pinned to.
     pub digest: Digest,
@@ -35,6 +35,18 @@ pub struct Installed {
     pub path: PathBuf,
     /// Who has to have signed it; nobody, where that is not said.
     pub signed_by: Option<Signer>,
+    /// Whose file names it, which says what it is called.
+    pub whose: Whose,
+}
+
+/// Whose file names a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The user's own, or the system's: it is called as it calls itself.
+    User,
+    /// A workspace's: it is called as that file calls it, which is what its owner has read. As it calls itself it could be
+    /// what the user's own lines speak of.
+    Workspace,
 }
 
 /// Where a component's bytes are.

@@ -55,7 +55,9 @@ pub(super) fn refused((name, digest): (&str, Option<Digest>), error: Error) -> E
 async fn admit(
     (quarantine, versions): (&Quarantine, &Versions),
     name: &str,
-    Installed { path, signed_by }: Installed,
+    Installed {
+        path, signed_by, ..
+    }: Installed,
 ) -> Result<Plugin> {
     let Some(by) = signed_by else {
         return Plugin::look(quarantine, PluginBytes::File(path)).await;

@@ -28,11 +28,11 @@ use crate::edges::versions::Versions;
 use crate::gate::journal::{Journal, Watcher};
 use crate::gate::{Gate, Performed, end_of};
 use crate::guests::cache::Cache;
-use crate::guests::catalog::{Catalog, Collisions};
+use crate::guests::catalog::{Catalog, Collisions, Configured};
 use crate::guests::compile::Compiler;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::engine;
-use crate::guests::plugin::{self, Installed, Plugin, PluginBytes};
+use crate::guests::plugin::{self, Installed, Plugin, PluginBytes, Whose};
 use crate::guests::repeats::Repeats;
 use crate::guests::script::Scripts;
 use crate::guests::station::{Counsels, Past, Quarantine, Station};
@@ -72,7 +72,7 @@ pub struct Setup {
     pub plugins: BTreeMap<String, Installed>,
     /// MCP servers.
     pub servers: Vec<Terms>,
-    /// What happens when two plugins have one name.
+    /// What happens when two plugins of the user's own files have one name.
     pub collisions: Collisions,
     /// Agents by name.
     pub agents: BTreeMap<String, Agent>,
@@ -703,13 +703,19 @@ async fn gather(
     let own = bundled.iter().map(|plugin| plugin.name.clone());
     let own = own.chain([script::PLUGIN.to_owned()]);
     policy.flows.classes.trusted_plugins.extend(own);
-    let mut configured = BTreeMap::new();
+    let mut configured = Configured::default();
     for (name, installed) in plugins {
+        let those = match installed.whose {
+            Whose::User => &mut configured.own,
+            Whose::Workspace => &mut configured.workspace,
+        };
         let plugin = vouched::look((quarantine, versions), &name, installed).await;
         let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
-        configured.insert(name, plugin);
+        those.insert(name, plugin);
     }
-    for plugin in bundled.iter_mut().chain(configured.values_mut()) {
+    let theirs = configured.workspace.values_mut();
+    let named = configured.own.values_mut().chain(theirs);
+    for plugin in bundled.iter_mut().chain(named) {
         told::clean_manifest(&mut plugin.manifest, known);
     }
     Catalog::gather(bundled, configured, collisions, policy)

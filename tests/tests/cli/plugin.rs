@@ -279,15 +279,13 @@ fn what_never_ends_is_not_read() {
         .says_only("error: the component `/dev/zero` is no regular file");
 }
 
-/// What tools there are beside the bundled ones when a second `text` is installed as `key`.
+/// What tools there are beside the bundled ones when a second `text` is installed as `key`, in the user's own file.
 fn with_second(key: &str, collisions: &str) -> Ended {
     let station = Station::new();
-    station.write("twin.wasm", bytes("text"));
-    station.write(
-        "lazaret.toml",
-        format!("collisions = \"{collisions}\"\n[plugins]\n{key} = \"twin.wasm\"\n"),
-    );
-    station.trust();
+    let twin = station.write("twin.wasm", bytes("text"));
+    station.write_user_file(&format!(
+        "collisions = \"{collisions}\"\n[plugins]\n{key} = {twin:?}\n"
+    ));
     station.run(&["tools"])
 }
 
@@ -301,6 +299,6 @@ hint: write `collisions = \"auto-prefix\"` to call them by their names in `[plug
         .ends(0)
         .prints(&["\ntext.count ", "\ntwin.count "]);
     with_second("text", "auto-prefix").ends(2).says_only(
-        "error: two plugins are named `text`\nhint: give one of them another name in `[plugins]`",
+        "error: two plugins are named `text`\nhint: give that of `[HERE]/twin.wasm` another name in `[plugins]`",
     );
 }

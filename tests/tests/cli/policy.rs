@@ -134,13 +134,19 @@ fn a_denied_tool_is_explained_with_the_line_that_would_allow() {
     );
 }
 
-/// A key of `[plugins]` is a name only where the component's own is somebody else's.
+/// A key of `[plugins]` is a name in a workspace's file; in the user's own only where the component's is somebody else's.
 #[test]
 fn a_name_of_a_plugin_that_counts_for_nothing_is_said() {
-    let station = Station::with(&format!("[plugins]\nenemy = {:?}\n", hostile()));
+    let enemy = format!("[plugins]\nenemy = {:?}\n", hostile());
+    Station::with(&enemy)
+        .run(&["policy", "check"])
+        .ends(0)
+        .never("names nothing");
+    let station = Station::new();
+    station.write_user_file(&enemy);
     let ended = station.run(&["policy", "check"]).ends(0);
     ended.says(&["[plugins] `enemy` names nothing: the component calls itself `hostile`"]);
-    let station = Station::with(&format!("[plugins]\nhostile = {:?}\n", hostile()));
+    station.write_user_file(&format!("[plugins]\nhostile = {:?}\n", hostile()));
     station
         .run(&["policy", "check"])
         .ends(0)

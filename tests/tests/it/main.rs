@@ -33,6 +33,7 @@ mod limits;
 mod lookups;
 mod manifests;
 mod mcp;
+mod names;
 mod nesting;
 mod numbers;
 mod observations;

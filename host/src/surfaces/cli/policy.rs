@@ -10,6 +10,7 @@ pub(super) mod since;
 mod suggest;
 mod test;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::json;
@@ -85,6 +86,17 @@ fn end_trust(scene: &Scene, (pins, state): (Pins, &StateFolder), path: &Path) ->
     Ok(0)
 }
 
+/// All that the user's own files say, a line each.
+fn own_lines(scene: &Scene) -> Result<BTreeSet<String>> {
+    let mut lines = BTreeSet::new();
+    for path in [&scene.around.system_file, &scene.around.user_file] {
+        if let Some(file) = ConfigFile::read_if_there(path)? {
+            lines.extend(since::lines(&file, path));
+        }
+    }
+    Ok(lines)
+}
+
 async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let state = StateFolder::open(&scene.around.state)?;
     let pins = Pins::read(&state)?;
@@ -104,7 +116,7 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let shown = shown_path(&path);
     let file = ConfigFile::read(&path)?;
     let digest = file.digest(&path);
-    let gifts = gives::gifts(&file, &path);
+    let gifts = gives::gifts(&file, &path, &own_lines(scene)?);
     let since = pins
         .said(&path)
         .map(|said| Since::between(said, (&file, &path)));

@@ -68,9 +68,11 @@ pub struct ConfigFile {
     pub ask_expires_s: Option<u64>,
     /// Risk classes that need no line; absent: the classes that only look.
     pub allow_risk: Option<Vec<Risk>>,
-    /// What happens when two plugins have one name.
+    /// What happens when two plugins of your own files have one name. One of a workspace's file is called by its name in
+    /// `[plugins]` there.
     pub collisions: Collisions,
-    /// Components beside the bundled ones, by name.
+    /// Components beside the bundled ones, by name. In a workspace's file that is what their tools are called by; in your
+    /// own it is where the name of their manifest is taken.
     pub plugins: BTreeMap<String, PluginEntry>,
     /// MCP servers, whose tools are called as others are: programs on this machine, or elsewhere.
     pub mcp: BTreeMap<String, McpTable>,

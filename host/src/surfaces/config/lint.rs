@@ -139,8 +139,8 @@ impl Look<'_> {
         }
     }
 
-    /// Names of components that count for nothing: tools are called as their component calls itself, unless somebody else
-    /// has that name.
+    /// Names of components that count for nothing: of the user's own files tools are called as their component calls
+    /// itself, unless somebody else has that name.
     fn plugins(&mut self) {
         let file = self.file;
         let folder = Path::new(self.path).with_file_name("");

@@ -29,7 +29,7 @@ use super::traces;
 use super::wards;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
-use crate::guests::plugin::{self, Installed};
+use crate::guests::plugin::{self, Installed, Whose};
 use crate::rules::bounds::Bounds;
 use crate::rules::codec::Wire;
 use crate::rules::file::AT_HOME;
@@ -125,6 +125,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         let contexts: Vec<_> = files.iter().map(|(_, file)| file.context).collect();
         let said = Said {
             file,
+            whose: whose(place),
             patience,
             pace: agent::common_pace(&paces, place)?,
             context: context::together(&contexts)?,
@@ -175,6 +176,14 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
     check_names(&setup)?;
     budget::check(&setup)?;
     Ok(setup)
+}
+
+/// Whose file stands at this place: the user's own words are one file, which comes first.
+fn whose(place: usize) -> Whose {
+    match place {
+        0 => Whose::User,
+        _ => Whose::Workspace,
+    }
 }
 
 /// Bounds of scripts: as for memory, the least of what is asked for holds.
@@ -313,9 +322,10 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
     }
 }
 
-/// A file, and what holds for its agents where they say nothing themselves.
+/// A file, whose it is, and what holds for its agents where they say nothing themselves.
 struct Said<'a> {
     file: &'a ConfigFile,
+    whose: Whose,
     patience: ChainTable,
     pace: PaceTable,
     context: ContextTable,
@@ -370,7 +380,7 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
         setup
             .plugins
             .entry(name.clone())
-            .or_insert_with(|| installed(folder, component));
+            .or_insert_with(|| installed((folder, said.whose), component));
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
@@ -392,10 +402,11 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
     Ok(())
 }
 
-fn installed(folder: &Path, component: &PluginEntry) -> Installed {
+fn installed((folder, whose): (&Path, Whose), component: &PluginEntry) -> Installed {
     Installed {
         path: absolute(folder, component.path()),
         signed_by: component.signed_by(),
+        whose,
     }
 }
 
