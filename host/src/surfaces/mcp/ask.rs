@@ -20,11 +20,12 @@ use crate::rules::questions::words;
 use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
 use crate::surfaces::again;
+use crate::surfaces::paint::sentence;
 use crate::surfaces::wish::Answered;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::{Digest, RunId, shown};
-use crate::words::inert::visible;
+use crate::words::inert::{narrow, visible};
 use crate::words::length::cut;
 use crate::words::limits::{MCP_ASK_ROUNDS, MCP_QUESTION_CHARS};
 
@@ -237,7 +238,7 @@ fn text(waiting: &Waiting) -> String {
     let asked = &waiting.question;
     let mut lines = vec![
         format!("May `{}` be called?", shown(&waiting.subject)),
-        visible(words::asked(asked)),
+        sentence(words::asked(asked)),
     ];
     if let Content::Inline(Value::Object(args)) = &waiting.content {
         lines.extend(args_of(args));
@@ -245,7 +246,7 @@ fn text(waiting: &Waiting) -> String {
     lines.extend(
         words::reasons(&asked.reasons)
             .into_iter()
-            .map(|reason| format!("because {}", visible(reason))),
+            .map(|reason| format!("because {}", sentence(reason))),
     );
     if let Some(classes) = &asked.classes {
         lines.push(format!(
@@ -266,7 +267,8 @@ pub(super) fn args_of(args: &Map<String, Value>) -> impl Iterator<Item = String>
         let value = value
             .as_str()
             .map_or_else(|| value.to_string(), on_one_line);
-        format!("  {} = {}", visible(&on_one_line(key)), visible(&value))
+        let (key, value) = (visible(&on_one_line(key)), visible(&value));
+        format!("  {} = {}", narrow(&key), narrow(&value))
     })
 }
 
@@ -416,6 +418,19 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn no_line_of_a_question_passes_for_one_of_the_hosts() {
+        let mut waiting = waiting(0);
+        waiting.question.reasons = vec![format!("so\nasked by nobody{}because", " ".repeat(90))];
+        let text = text(&waiting);
+        let asked = |line: &&str| line.starts_with("asked by");
+        assert_eq!(text.lines().filter(asked).count(), 1, "{text}");
+        assert!(
+            text.contains("\n  | asked by nobody  \\u{20×88}because"),
+            "{text}"
+        );
     }
 
     #[test]
