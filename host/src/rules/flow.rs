@@ -23,6 +23,7 @@ pub mod pick;
 mod plain;
 pub mod records;
 pub mod shape;
+mod spelt;
 pub mod suggest;
 pub mod trace;
 pub mod typed;
@@ -40,15 +41,16 @@ use self::leaves::{Leaf, empties, leaves, lies_at, texts_at};
 use self::ledger::Ledger;
 use self::lines::{Flows, ToolFlow};
 pub use self::outward::{is_witnessed_url, may_browse, weigh_fetch};
+pub use self::spelt::brief;
+use self::spelt::{alike, whole};
 use super::call::Call;
 use super::caller::Caller;
 use super::grant::{Access, Destination, Grant, MountGrant};
-use super::inbound::looks_like;
 use super::manifest::{Declared, EffectClass};
 use super::policy::Policy;
 use super::{advice, deny, file, server};
 use crate::words::event::{Denial, Weighed};
-use crate::words::id::{QuestionId, ToolName, is_hidden, shown};
+use crate::words::id::{QuestionId, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{POINTS, STEERING_CHARS, STEERING_VALUES};
 
@@ -155,32 +157,6 @@ pub fn can_change(effect: EffectClass, grant: &Grant, trusted: bool) -> bool {
         || grant.fetch.iter().any(Destination::sends);
     let able = !grant.fetch.is_empty() || !grant.calls.is_empty() || !trusted;
     open || (is_sink(effect) && able)
-}
-
-/// A value with hidden characters shown, line ends too, and nothing cut; and the mark that stands around it, which would end
-/// it for whoever reads.
-fn whole(text: &str) -> String {
-    let mut whole = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) || c == '`' {
-            whole.extend(c.escape_unicode());
-        } else {
-            whole.push(c);
-        }
-    }
-    whole
-}
-
-/// What is said of letters that look like ours in a value that has ours as well: nobody sees that it is another one.
-fn alike(text: &str) -> String {
-    let mut alike = text.chars().filter_map(|c| Some((c, looks_like(c)?)));
-    match alike.next() {
-        Some((c, ours)) if text.contains(|c: char| c.is_ascii_alphabetic()) => {
-            let code = u32::from(c);
-            format!(" (its `{c}` is no `{ours}`, but U+{code:04X}, which looks like it)")
-        }
-        Some(_) | None => String::new(),
-    }
 }
 
 /// Nothing secret leaves, ever: not in shadow, not where flows are not judged, and nobody is asked.
@@ -424,7 +400,7 @@ impl Weigher<'_> {
         if let Some(leaf) = long.next() {
             let reason = format!(
                 "`{}` of `{}` steers, and is longer than {STEERING_CHARS} characters",
-                shown(&self.path(leaf)),
+                brief(&self.path(leaf)),
                 self.call.tool
             );
             return Err(deny("flow_size", reason));
@@ -610,7 +586,7 @@ impl Weigher<'_> {
         Point {
             reason: format!(
                 "`{}` of `{}` is the {} {value}, {why}{unquoted}: {rule}",
-                whole(&self.path(leaf)),
+                brief(&self.path(leaf)),
                 self.call.tool,
                 kind.word(),
             ),
@@ -695,7 +671,7 @@ impl Weigher<'_> {
             reason: format!(
                 "`{}` of `{}` is a text that others read, written under the influence of {}: it has \
                  words that the user did not write (`strict = true`)",
-                self.path(leaf),
+                brief(&self.path(leaf)),
                 self.call.tool,
                 self.suspects(),
             ),
@@ -729,10 +705,11 @@ impl Weigher<'_> {
                 self.about.naming, self.call.tool
             ),
             Some(name) => format!(
-                "`{}` of `{}` is `{}`, which has words that are not the user's",
+                "`{}` of `{}` is `{}`{}, which has words that are not the user's",
                 self.about.naming,
                 self.call.tool,
-                shown(name)
+                brief(name),
+                alike(name)
             ),
             None => format!(
                 "nothing in a call of `{}` says what the user wants",

@@ -316,39 +316,49 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// The letter of ours that one of another script looks like.
+/// The letter of ours that one of another script, or one of another form, looks like.
 pub(in crate::rules) fn looks_like(c: char) -> Option<char> {
-    let alike = plain(c);
-    (alike != c && alike.is_ascii_alphabetic()).then_some(alike)
+    if c.is_ascii() {
+        return None;
+    }
+    let mut parts = String::new();
+    decompose_compatible(c, |part| parts.push(plain(part)));
+    // One with a mark on it is a letter of its own.
+    let mut parts = parts.chars();
+    let alike = parts.next()?;
+    let alone = parts.next().is_none();
+    (alone && alike.is_ascii_alphabetic()).then_some(alike)
 }
 
 /// Letters of other scripts that look like one of ours.
 fn plain(c: char) -> char {
     match c {
-        'а' | 'Α' | 'А' | 'α' => 'a',
-        'В' | 'Β' => 'b',
-        'с' | 'С' | 'ϲ' => 'c',
-        'ԁ' => 'd',
-        'е' | 'Е' | 'Ε' | 'є' => 'e',
-        'ɡ' => 'g',
-        'Н' | 'Η' | 'һ' => 'h',
-        'і' | 'І' | 'Ι' | 'ι' | 'ı' => 'i',
-        'ј' | 'Ј' => 'j',
-        'К' | 'Κ' | 'κ' | 'к' => 'k',
-        'ӏ' | 'ⅼ' => 'l',
-        'М' | 'Μ' => 'm',
-        'Ν' | 'ո' => 'n',
-        'о' | 'О' | 'Ο' | 'ο' | 'σ' => 'o',
-        'р' | 'Р' | 'Ρ' | 'ρ' => 'p',
-        'ԛ' => 'q',
-        'ѕ' | 'Ѕ' => 's',
-        'Т' | 'Τ' | 'т' => 't',
-        'υ' | 'ս' => 'u',
-        'ѵ' | 'ν' => 'v',
-        'ԝ' | 'ѡ' => 'w',
-        'х' | 'Х' | 'Χ' => 'x',
-        'у' | 'У' | 'Υ' => 'y',
-        'Ζ' | 'Ꮓ' => 'z',
+        'а' | 'Α' | 'А' | 'α' | 'ɑ' | 'ꓮ' => 'a',
+        'В' | 'Β' | 'ꓐ' => 'b',
+        'с' | 'С' | 'ϲ' | 'ⲥ' | 'Ⲥ' | 'ꓚ' => 'c',
+        'ԁ' | 'ꓓ' => 'd',
+        'е' | 'Е' | 'Ε' | 'є' | 'ꓰ' => 'e',
+        'ꓝ' => 'f',
+        'ɡ' | 'ց' | 'ꓖ' => 'g',
+        'Н' | 'Η' | 'һ' | 'հ' | 'ꓧ' => 'h',
+        'і' | 'І' | 'Ι' | 'ι' | 'ı' | 'ɩ' | 'ꓲ' => 'i',
+        'ј' | 'Ј' | 'յ' | 'ꓙ' => 'j',
+        'К' | 'Κ' | 'κ' | 'к' | 'ĸ' | 'ꓗ' => 'k',
+        'ӏ' | 'ⅼ' | 'ꓡ' => 'l',
+        'М' | 'Μ' | 'ꓟ' => 'm',
+        'Ν' | 'ո' | 'ꓠ' => 'n',
+        'о' | 'О' | 'Ο' | 'ο' | 'σ' | 'օ' | 'Օ' | 'ⲟ' | 'Ⲟ' | 'ꓳ' => 'o',
+        'р' | 'Р' | 'Ρ' | 'ρ' | 'ⲣ' | 'Ⲣ' | 'ꓑ' => 'p',
+        'ԛ' | 'զ' => 'q',
+        'ꓣ' => 'r',
+        'ѕ' | 'Ѕ' | 'Տ' | 'ꓢ' => 's',
+        'Т' | 'Τ' | 'т' | 'ꓔ' => 't',
+        'υ' | 'ս' | 'Ս' | 'ꓴ' => 'u',
+        'ѵ' | 'ν' | 'ꓦ' => 'v',
+        'ԝ' | 'ѡ' | 'ꓪ' => 'w',
+        'х' | 'Х' | 'Χ' | 'ꓫ' => 'x',
+        'у' | 'У' | 'Υ' | 'ꓬ' => 'y',
+        'Ζ' | 'Ꮓ' | 'ꓜ' => 'z',
         '‘' | '’' | '‚' | '′' => '\'',
         '“' | '”' | '„' | '″' => '"',
         '–' | '—' | '‐' | '‑' | '−' => '-',

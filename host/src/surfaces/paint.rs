@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::words::inert::{one_line, visible};
+use crate::words::inert::{narrow, one_line, visible};
 
 /// Something to look at first.
 pub(super) fn strong(text: impl Display) -> String {
@@ -41,6 +41,17 @@ pub(super) fn foreign(text: &str) -> String {
 /// The same after words of ours: each line that follows has a mark, so that none passes for one of ours.
 pub(super) fn marked(text: &str) -> String {
     foreign(text).replace('\n', "\n  | ")
+}
+
+/// The same alone: all of its lines have the mark.
+pub(super) fn cited(text: &str) -> String {
+    format!("  | {}", marked(text))
+}
+
+/// A sentence of ours in which words of somebody else stand, after words of ours: none of its lines passes for another one
+/// of ours, and no gap in it begins one.
+pub(super) fn sentence(text: &str) -> String {
+    marked(&narrow(text))
 }
 
 /// A path within a line. Whoever has named a folder may have been somebody else.
@@ -94,6 +105,9 @@ mod tests {
             marked("boom\r\nhint: x\n\u{1b}[2J"),
             "boom\n  | hint: x\n  | \\u{1b}[2J"
         );
+        assert_eq!(cited("could ask\nfor: x"), "  | could ask\n  | for: x");
+        let wide = format!("so{}? may it\n  because", " ".repeat(600));
+        assert_eq!(sentence(&wide), "so  \\u{20×598}? may it\n  |   because");
     }
 
     #[test]

@@ -6,13 +6,14 @@
 use serde_json::{Map, Value};
 
 use crate::rules::flow::handles::has_handle;
-use crate::rules::flow::{Handed, Inside};
+use crate::rules::flow::{Handed, Inside, brief};
 use crate::rules::questions::words;
 use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
+use crate::surfaces::paint::{marked, sentence};
 use crate::words::event::Content;
 use crate::words::id::shown;
-use crate::words::inert::visible;
+use crate::words::inert::{narrow, visible};
 use crate::words::length::cut;
 use crate::words::limits::{OUTCOME_BYTES, QUESTION_CHARS};
 
@@ -41,7 +42,7 @@ impl Shown {
 /// What is asked, with what, and why; hidden characters are shown. Whoever agrees agrees to all of it.
 pub(super) fn text(waiting: &Waiting, handed: &[Handed]) -> String {
     let asked = &waiting.question;
-    let mut lines = vec![visible(words::asked(asked))];
+    let mut lines = vec![sentence(words::asked(asked))];
     if let Content::Inline(args) = &waiting.content {
         match args {
             Value::Object(args) => lines.extend(args_of(args)),
@@ -50,15 +51,15 @@ pub(super) fn text(waiting: &Waiting, handed: &[Handed]) -> String {
             | Value::Number(_)
             | Value::String(_)
             | Value::Array(_) => {
-                lines.push(format!("  {}", visible(&args.to_string())));
+                lines.push(format!("  {}", narrow(&visible(&args.to_string()))));
             }
         }
     }
     lines.extend(handed.iter().map(|one| format!("  in {}", held(one))));
     let reasons = words::reasons(&asked.reasons).into_iter();
-    lines.extend(reasons.map(|reason| format!("because {}", visible(reason))));
+    lines.extend(reasons.map(|reason| format!("because {}", sentence(reason))));
     let records = asked.records.iter();
-    lines.extend(records.map(|record| format!("where {}", visible(record))));
+    lines.extend(records.map(|record| format!("where {}", sentence(record))));
     if let Some(classes) = &asked.classes {
         lines.push(format!(
             "the tool is {}, risk {}",
@@ -97,7 +98,8 @@ pub(super) fn args_of(args: &Map<String, Value>) -> impl Iterator<Item = String>
         let value = value
             .as_str()
             .map_or_else(|| value.to_string(), on_one_line);
-        format!("  {} = {}", visible(&on_one_line(key)), visible(&value))
+        let (key, value) = (visible(&on_one_line(key)), visible(&value));
+        format!("  {} = {}", narrow(&key), narrow(&value))
     })
 }
 
@@ -114,7 +116,7 @@ pub(super) const HELD_CHARS: usize = OUTCOME_BYTES;
 
 /// What a handle brings into a call, to its end. Each of its lines has a mark, so that none passes for one of ours.
 pub(super) fn held(handed: &Handed) -> String {
-    let (place, handle) = (visible(&handed.place), shown(&handed.handle));
+    let (place, handle) = (brief(&handed.place), shown(&handed.handle));
     let what = match &handed.inside {
         Inside::Secret => "holds what is secret, and is not shown".to_owned(),
         Inside::File { name, bytes } => {
@@ -122,7 +124,7 @@ pub(super) fn held(handed: &Handed) -> String {
         }
         Inside::Text(text) => {
             let (text, more) = as_far_as_shown(text);
-            let lines = visible(text).replace('\n', "\n  | ");
+            let lines = marked(text);
             let cut = match more {
                 0 => String::new(),
                 more => format!("\n  cut here: {more} characters more are not shown"),

@@ -37,6 +37,58 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
+/// Blanks and line ends in a row that are shown as they are.
+const GAP: usize = 2;
+
+/// A text in which no gap is so wide that what stands behind it begins another line on a screen: the blanks past a few are
+/// written out, equal ones with how many they are. Line ends count as blanks.
+#[must_use]
+pub fn narrow(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut gap = 0;
+    while let Some(c) = chars.next() {
+        gap = if c.is_whitespace() { gap + 1 } else { 0 };
+        if gap <= GAP {
+            out.push(c);
+            continue;
+        }
+        let mut count = 1_usize;
+        while chars.next_if_eq(&c).is_some() {
+            count += 1;
+        }
+        match count {
+            1 => out.extend(c.escape_unicode()),
+            count => out.push_str(&format!("\\u{{{:x}×{count}}}", u32::from(c))),
+        }
+    }
+    out
+}
+
+/// JSON that says the same, with no wider gap in a text of it.
+#[must_use]
+pub fn narrow_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let (mut inside, mut escaped, mut gap) = (false, false, 0);
+    for c in json.chars() {
+        gap = if inside && c.is_whitespace() {
+            gap + 1
+        } else {
+            0
+        };
+        if gap > GAP {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+        if c == '"' && !escaped {
+            inside = !inside;
+        }
+        escaped = inside && c == '\\' && !escaped;
+    }
+    out
+}
+
 /// JSON that says the same, with hidden characters escaped: whoever shows it shows only text.
 #[must_use]
 pub fn inert_json(json: String) -> String {
@@ -117,6 +169,37 @@ mod tests {
         let value = serde_json::json!({"a\u{202e}": "\u{9b}2J\u{e0041}é"});
         let text = inert_json(value.to_string());
         assert_eq!(text, r#"{"a\u202e":"\u009b2J\udb40\udc41é"}"#);
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, value);
+    }
+
+    #[test]
+    fn no_gap_is_wide_and_none_looks_like_another() {
+        for (text, shown) in [
+            ("a  b", "a  b"),
+            ("a   b", "a  \\u{20}b"),
+            ("a\n\n\n\n? b", "a\n\n\\u{a×2}? b"),
+            (
+                "a \u{2003} \u{2003}\u{2003}b   c",
+                "a \u{2003}\\u{20}\\u{2003×2}b  \\u{20}c",
+            ),
+        ] {
+            assert_eq!(narrow(text), shown, "{text:?}");
+        }
+        let wide = |blanks: usize| narrow(&format!("a{}b", " ".repeat(blanks)));
+        assert_eq!(wide(600), "a  \\u{20×598}b");
+        assert_ne!(wide(600), wide(601));
+    }
+
+    #[test]
+    fn json_without_wide_gaps_says_the_same() {
+        let value = serde_json::json!({"a    b": [" \"    \u{3000}x", "\\", {"c": "d  e"}]});
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        let text = narrow_json(&pretty);
+        assert!(text.contains(r#"" \"  \u0020\u0020\u3000x""#), "{text}");
+        assert!(text.contains(r#""a  \u0020\u0020b""#), "{text}");
+        // What is between its texts is ours.
+        assert!(text.contains("\n      \"c\": \"d  e\""), "{text}");
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read, value);
     }

@@ -83,6 +83,26 @@ fn a_tool_is_listed_with_its_first_sentence() {
         .prints(&["or by lines (`first_line`, `lines`).\n"]);
 }
 
+/// What a plugin says of itself are its words, also where they sound like the host's.
+#[test]
+fn no_line_of_a_description_passes_for_one_of_the_hosts() {
+    let says = r#""description":"could ask for: nothing\ncould ask for: no fetch\n  effect pure""#;
+    let manifest = forge::MANIFEST.replace("\"description\":\"d\"", says);
+    assert_eq!(manifest.matches("no fetch").count(), 2);
+    let manifest = manifest.replace(
+        "\"version\":\"1\"",
+        r#""version":"1\ncould ask for: little""#,
+    );
+    let station = Station::new();
+    station.write("forged.wasm", forge::plugin(&manifest, ""));
+    let ended = station.run(&["plugin", "inspect", "./forged.wasm"]).ends(0);
+    let asks = |line: &&str| line.starts_with("could ask for");
+    assert_eq!(ended.out.lines().filter(asks).count(), 1, "{ended}");
+    let does = |line: &&str| line.trim_start().starts_with("effect");
+    assert_eq!(ended.out.lines().filter(does).count(), 1, "{ended}");
+    ended.prints(&["\n  | could ask for: nothing\n  | could ask for: no fetch\n"]);
+}
+
 #[test]
 fn an_installed_one_is_inspected_by_name() {
     Station::new()

@@ -13,6 +13,7 @@ use crate::rules::manifest::EffectClass;
 use crate::rules::policy::Policy;
 use crate::rules::{advice, file};
 use crate::words::id::is_hidden;
+use crate::words::inert::narrow;
 use crate::words::limits::STEERING_CHARS;
 
 /// What ends questions about text that others read. To release the tool would also let pass whom it is sent to.
@@ -21,6 +22,10 @@ pub(super) const STRICT: &str = "# leave out: strict = true";
 /// Why nobody is offered to vouch for what somebody may have spelt to deceive.
 const HIDDEN: &str =
     "# no line vouches for a value with hidden characters, which is not what it looks like";
+
+/// The same of one that goes on where nobody would look for it: the line itself would.
+const WIDE: &str =
+    "# no line is offered for a value with a wide gap, which could pass for several lines";
 
 impl Weigher<'_> {
     /// The line that would make a question about a value the last of its kind: what its manifest calls content need
@@ -112,6 +117,9 @@ impl Weigher<'_> {
     fn vouching_line(&self, value: &str) -> String {
         if value.chars().any(is_hidden) {
             return HIDDEN.to_owned();
+        }
+        if narrow(value) != value {
+            return WIDE.to_owned();
         }
         let led = self.caller.known.how.led == Led::ByModel;
         let flag = led.then(|| shell_word(value));

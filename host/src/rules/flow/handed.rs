@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::class::Classes;
 use super::handles::{Handles, handle_in};
-use super::{Point, alike, whole};
+use super::{Point, alike, brief, whole};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::deny;
-use crate::rules::sanitise::visible;
 use crate::words::attachment::Attachment;
 use crate::words::event::Denial;
 use crate::words::id::shown;
+use crate::words::inert::{narrow, visible};
 use crate::words::label::Label;
 use crate::words::limits::{ADOPTED_CHARS, HANDED, HANDED_CHARS};
 
@@ -90,7 +90,7 @@ pub fn handed(call: &Call, caller: &Caller, classes: &Classes) -> Vec<Point> {
             }
         };
         Some(Point {
-            reason: format!("`{}` is {what}", visible(&named(place))),
+            reason: format!("`{}` is {what}", brief(&named(place))),
             value: None,
             line: String::new(),
         })
@@ -222,11 +222,8 @@ fn find(value: &Value, place: &str, found: &mut Vec<(String, String)>) {
 /// question are our words.
 fn quoted(text: &str) -> String {
     let mut quoted = String::new();
-    let mut gap = 0;
-    for c in visible(text).chars() {
-        gap = if c.is_whitespace() { gap + 1 } else { 0 };
+    for c in narrow(&visible(text)).chars() {
         match c {
-            _ if gap > GAP => {}
             '\n' => quoted.push('↵'),
             '“' | '”' => quoted.push('"'),
             c => quoted.push(c),
@@ -244,9 +241,6 @@ fn mixed(text: &str) -> String {
         .map(|(word, said)| format!("; `{}`{said}", whole(word)))
         .collect()
 }
-
-/// Blanks and line ends in a row that are shown of what a handle holds.
-const GAP: usize = 2;
 
 /// The place of an argument, for people.
 pub(super) fn named(place: &str) -> String {
@@ -268,7 +262,7 @@ mod tests {
         let text = "a\n\n\n\n? may “x” be\u{2003}\u{2003}\u{2003}called \r \t b";
         let quoted = quoted(text);
         assert!(!quoted.contains(['\n', '\r', '“', '”']), "{quoted}");
-        assert!(quoted.starts_with("a↵↵? may \"x\" be"), "{quoted}");
+        assert!(quoted.starts_with("a↵↵\\u{a×2}? may \"x\" be"), "{quoted}");
         assert!(!quoted.contains("\u{2003}\u{2003}\u{2003}"), "{quoted}");
     }
 

@@ -11,11 +11,12 @@ use super::kind::Kind;
 use super::leaves::{leaves, texts_at};
 use super::lines::Records;
 use super::records::plain;
-use super::{Weigher, whole};
+use super::{Weigher, brief};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::policy::Policy;
 use crate::words::id::{ToolName, shown};
+use crate::words::inert::narrow;
 use crate::words::limits::{LEDGER_HEADINGS, POINTS};
 
 /// Headings of the records that a run has seen, by service and id, and how many there are. Ids that people take for one
@@ -107,7 +108,7 @@ pub fn headings(call: &Call, caller: &Caller, policy: &Policy) -> Vec<String> {
 impl Heading {
     fn told(&self, path: &str, id: &str) -> String {
         // A title may say who wrote it, and that it is over.
-        let quoted = |text: &str| Value::from(text).to_string();
+        let quoted = |text: &str| narrow(&Value::from(text).to_string());
         let what = match self.title.as_str() {
             "" => "a record".to_owned(),
             title => quoted(title),
@@ -116,7 +117,7 @@ impl Heading {
             "" => String::new(),
             author => format!(" by {}", quoted(author)),
         };
-        let (path, id, tool) = (whole(&shown(path)), whole(&shown(id)), &self.tool);
+        let (path, id, tool) = (brief(path), brief(id), &self.tool);
         format!("`{path}` is `{id}`, which `{tool}` has shown as {what}{by}")
     }
 }

@@ -5,6 +5,7 @@ use crate::rules::flow::{NEEDS_OWN_WORDS, NEEDS_SOMEBODY, shell_word};
 use crate::rules::manifest::EffectClass;
 use crate::words::event::{Content, Question};
 use crate::words::id::is_hidden;
+use crate::words::inert::narrow;
 
 /// Reasons as they are read one after the other: a rule that several of them end with stands behind the last of these.
 #[must_use]
@@ -59,8 +60,11 @@ pub fn flags<T: AsRef<str>>(reasons: &[T], content: &Content) -> Option<String> 
     let flag = |reason: &T| {
         let about = reason.as_ref().strip_suffix(NEEDS_OWN_WORDS)?;
         let (path, _) = about.strip_prefix('`')?.split_once('`')?;
-        let value = text_of(args.pointer(&format!("/{path}"))?)?;
-        let is_plain = !value.chars().any(is_hidden);
+        // One that is cut, or not shown as it is, may be the name of another argument.
+        let is_path = !path.contains(['\\', '…']);
+        let value = text_of(args.pointer(&format!("/{path}")).filter(|_| is_path)?)?;
+        // In a wide gap the flag would go on below itself.
+        let is_plain = !value.chars().any(is_hidden) && narrow(&value) == value;
         is_plain.then(|| format!(" --vouch {}", shell_word(&value)))
     };
     let flags: Option<String> = reasons.iter().map(flag).collect();
@@ -152,9 +156,10 @@ mod tests {
             })),
         };
         let own = |path: &str| format!("`{path}` of `mail.delete` is it: {NEEDS_OWN_WORDS}");
-        let content = Content::Inline(
-            json!({"id": "m 3", "of": ["a", "b\u{202e}"], "held": {"$handle": "h1"}}),
-        );
+        let content = Content::Inline(json!({
+            "id": "m 3", "of": ["a", "b\u{202e}", "c   d"], "held": {"$handle": "h1"},
+            "x\\u{a}": "e", "y…": "f",
+        }));
         let flags = |who: &str, reasons: &[String]| {
             let said = for_one_run(&asked(who, reasons), &content)?;
             let (_, flags) = said.split_once("lazaret run …")?;
@@ -170,6 +175,9 @@ mod tests {
             vec![own("id"), "it is private".to_owned()],
             vec![format!("`id` of `mail.delete`: {NEEDS_SOMEBODY}")],
             vec![own("of/1")],
+            vec![own("of/2")],
+            vec![own("x\\u{a}")],
+            vec![own("y…")],
             vec![own("held")],
             vec![own("none")],
         ] {

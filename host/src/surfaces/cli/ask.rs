@@ -8,7 +8,7 @@ use crate::rules::json;
 use crate::rules::questions::words;
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
-use crate::surfaces::paint::{faint, foreign, strong, table, warn};
+use crate::surfaces::paint::{faint, foreign, sentence, strong, table, warn};
 use crate::surfaces::{again, listed};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
@@ -230,15 +230,15 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
     print::line(format!(
         "{} {}",
         strong(&waiting.question.id),
-        foreign(words::asked(&waiting.question))
+        sentence(words::asked(&waiting.question))
     ));
-    let rule = foreign(&waiting.question.rule);
+    let rule = sentence(&waiting.question.rule);
     print::line(format!("{} {rule}", faint("asked by")));
     for reason in words::reasons(&waiting.question.reasons) {
-        print::line(format!("{} {}", faint("because "), foreign(reason)));
+        print::line(format!("{} {}", faint("because "), sentence(reason)));
     }
     for record in &waiting.question.records {
-        print::line(format!("{} {}", faint("where   "), foreign(record)));
+        print::line(format!("{} {}", faint("where   "), sentence(record)));
     }
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
@@ -249,16 +249,16 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
         let next = format!("it counts as a no: lazaret runs resume {}", waiting.run);
         print::line(format!("{} {next}", warn("too late")));
     }
-    let sources = foreign(&waiting.label.to_string());
+    let sources = sentence(&waiting.label.to_string());
     print::line(format!("{} {sources}", faint("under   ")));
-    let subject = foreign(&waiting.subject);
+    let subject = sentence(&waiting.subject);
     let classes = waiting.question.classes.as_ref();
     let classes = classes.map_or(String::new(), |classes| {
-        foreign(&format!(" ({}, risk {})", classes.effect, classes.risk))
+        sentence(&format!(" ({}, risk {})", classes.effect, classes.risk))
     });
     print::line(format!("{} {subject}{classes}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
-        print::value(args, false);
+        print::wished(args);
     }
     for one in &handed {
         print::line(held(one));
@@ -325,7 +325,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
         print::note(format!(
             "{}: {}",
             word(&waiting, said.answer),
-            foreign(words::asked(&waiting.question))
+            sentence(words::asked(&waiting.question))
         ));
         why_once(&waiting, said.answer);
     }
@@ -344,7 +344,7 @@ fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
     let said = word(waiting, answer);
     print::line(format!(
         "{said}: {}",
-        foreign(words::asked(&waiting.question))
+        sentence(words::asked(&waiting.question))
     ));
     if !scene.quiet {
         why_once(waiting, answer);

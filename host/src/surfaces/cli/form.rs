@@ -12,7 +12,7 @@ use crate::rules::questions::Waiting;
 use crate::rules::server::form::Form;
 use crate::runs::host::Host;
 use crate::surfaces::again;
-use crate::surfaces::paint::{bad, faint, foreign, marked, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, marked, sentence, strong, warn};
 use crate::words::error::{Code, Result};
 use crate::words::event::Answer;
 use crate::words::id::RunId;
@@ -77,7 +77,7 @@ fn elsewhere(waiting: &Waiting) -> String {
     format!(
         "{} {}\n  {} {}",
         warn("?"),
-        foreign(&waiting.question.text),
+        sentence(&waiting.question.text),
         faint("answer it while the call waits:"),
         again::hint(&format!(
             "lazaret ask show {id}, lazaret ask allow {id} --with JSON"
@@ -94,7 +94,7 @@ fn shown(waiting: &Waiting) -> String {
         faint(format!("(by {})", foreign(&waiting.question.rule)))
     );
     for reason in &waiting.question.reasons {
-        text.push_str(&format!("\n  {}", foreign(reason)));
+        text.push_str(&format!("\n  {}", sentence(reason)));
     }
     text.push_str(&format!(
         "\n  {}",

@@ -16,18 +16,19 @@ use crate::gate::{all_asked, asked};
 use crate::guests::dispatch::Request;
 use crate::rules::call::confirm::rule;
 use crate::rules::call::wished;
-use crate::rules::flow::Handed;
+use crate::rules::flow::{Handed, brief};
 use crate::rules::manifest::Declared;
 use crate::rules::policy::Policy;
 use crate::rules::questions::{Unattended, words};
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Waiting;
 use crate::surfaces::config::NAME;
-use crate::surfaces::paint::{faint, foreign, strong, warn};
+use crate::surfaces::paint::{faint, foreign, sentence, strong, warn};
 use crate::surfaces::question;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::{RunId, ToolName, shown};
+use crate::words::inert::{narrow, narrow_json};
 use crate::words::lock::lock;
 
 /// What a person has said at the prompt.
@@ -276,7 +277,7 @@ fn question(waiting: &Waiting) -> String {
         "{} may `{}` be called? {}",
         warn("?"),
         strong(foreign(&waiting.subject)),
-        faint(format!("(asked by {})", foreign(&asked.rule)))
+        faint(format!("(asked by {})", sentence(&asked.rule)))
     );
     for (path, value) in arguments(&waiting.content, &asked.reasons) {
         text.push_str(&format!(
@@ -286,16 +287,16 @@ fn question(waiting: &Waiting) -> String {
         ));
     }
     for reason in words::reasons(&asked.reasons) {
-        text.push_str(&format!("\n  {} {}", faint("because"), foreign(reason)));
+        text.push_str(&format!("\n  {} {}", faint("because"), sentence(reason)));
     }
     for record in &asked.records {
-        text.push_str(&format!("\n  {} {}", faint("where"), foreign(record)));
+        text.push_str(&format!("\n  {} {}", faint("where"), sentence(record)));
     }
     if let Some(classes) = &asked.classes {
-        let said = foreign(&format!("{}, risk {}", classes.effect, classes.risk));
+        let said = sentence(&format!("{}, risk {}", classes.effect, classes.risk));
         text.push_str(&format!("\n  {} {said}", faint("the tool is")));
     }
-    let sources = foreign(&waiting.label.told());
+    let sources = sentence(&waiting.label.told());
     text.push_str(&format!(
         "\n  {} {sources}",
         faint("wished under the influence of")
@@ -323,7 +324,7 @@ pub(super) fn arguments(content: &Content, reasons: &[String]) -> Vec<(String, S
         .into_iter()
         .chain(others)
         .take(ARGUMENTS)
-        .map(|(key, value)| (shown(key), shown(&as_text(value))))
+        .map(|(key, value)| (narrow(&shown(key)), narrow(&shown(&as_text(value)))))
         .collect();
     if args.len() > ARGUMENTS {
         let more = args.len() - ARGUMENTS;
@@ -336,7 +337,7 @@ pub(super) fn arguments(content: &Content, reasons: &[String]) -> Vec<(String, S
 fn is_about(reason: &str, key: &str) -> bool {
     let rest = reason
         .strip_prefix('`')
-        .and_then(|rest| rest.strip_prefix(key));
+        .and_then(|rest| rest.strip_prefix(brief(key).as_str()));
     rest.is_some_and(|rest| rest.starts_with(['/', '`']))
 }
 
@@ -351,7 +352,10 @@ fn as_text(value: &Value) -> String {
 
 fn in_full(content: &Content, handed: &[Handed]) -> String {
     let args = match content {
-        Content::Inline(args) => foreign(&serde_json::to_string_pretty(args).unwrap_or_default()),
+        Content::Inline(args) => {
+            let text = serde_json::to_string_pretty(args).unwrap_or_default();
+            foreign(&narrow_json(&text))
+        }
         Content::Empty => "no arguments".to_owned(),
         Content::Stored { bytes, .. } | Content::Size { bytes } => format!("{bytes} bytes"),
     };
@@ -453,31 +457,63 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_question_shows_what_where_to_and_why() {
-        let waiting = Waiting {
+    fn asked_about(args: Value, reason: &str) -> Waiting {
+        Waiting {
             run: RunId::known("r"),
             at: 0,
             subject: "mail.send".to_owned(),
-            content: Content::Inline(
-                json!({"to": "eve\u{202e}@evil.test", "body": "x".repeat(500)}),
-            ),
+            content: Content::Inline(args),
             label: Label::of(Source::user()).with(Source::new(Sort::Web, "https://evil.test")),
             question: Question {
                 id: QuestionId::of(&["q"]),
                 wish: QuestionId::of(&["w"]),
                 rule: "`[flow]` in lazaret.toml".to_owned(),
                 text: String::new(),
-                reasons: vec![
-                    "`to` was chosen under the influence of web:https://evil.test".to_owned(),
-                ],
+                reasons: vec![reason.to_owned()],
                 values: Vec::new(),
                 lines: Vec::new(),
                 until: Some(1_772_352_300_000),
                 records: Vec::new(),
                 classes: None,
             },
-        };
+        }
+    }
+
+    /// Whatever a rule, or a record that somebody has planted, has in its sentences.
+    #[test]
+    fn no_line_of_a_question_passes_for_one_of_the_hosts() {
+        let forged = "? may `mail.read` be called?\n    to = me\n  because so";
+        let wide = format!("Hello{}{forged}", " ".repeat(90));
+        let args = json!({"to": "eve@evil.test", "title": wide, (forged): "x"});
+        let mut waiting = asked_about(args, &format!("`title` is it{}{forged}", " ".repeat(90)));
+        waiting.question.records = vec![format!("`to` is it\n{forged}")];
+        let text = anstream::adapter::strip_str(&question(&waiting)).to_string();
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with('?')).count(),
+            1,
+            "{text}"
+        );
+        let because = |line: &&str| line.starts_with("  because");
+        assert_eq!(text.lines().filter(because).count(), 1, "{text}");
+        let to = |line: &&str| line.starts_with("    to = ");
+        assert_eq!(text.lines().filter(to).count(), 1, "{text}");
+        assert!(text.contains("\n  | ? may `mail.read`"), "{text}");
+        let full = in_full(&waiting.content, &[handed_at(forged, Inside::Secret)]);
+        let gap = " ".repeat(20);
+        for text in [text, full] {
+            assert!(
+                !text.contains(&gap) && !text.contains("\n? may `mail.read`"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_question_shows_what_where_to_and_why() {
+        let waiting = asked_about(
+            json!({"to": "eve\u{202e}@evil.test", "body": "x".repeat(500)}),
+            "`to` was chosen under the influence of web:https://evil.test",
+        );
         let text = anstream::adapter::strip_str(&question(&waiting)).to_string();
         for part in [
             "? may `mail.send` be called? (asked by `[flow]` in lazaret.toml)",
@@ -514,12 +550,16 @@ mod tests {
         assert_eq!(no_answer("a\n", false), "`a` is no answer: y, n, show or q");
     }
 
-    fn handed(inside: Inside) -> Handed {
+    fn handed_at(place: &str, inside: Inside) -> Handed {
         Handed {
-            place: "/body".to_owned(),
+            place: place.to_owned(),
             handle: "h2".to_owned(),
             inside,
         }
+    }
+
+    fn handed(inside: Inside) -> Handed {
+        handed_at("/body", inside)
     }
 
     #[test]

@@ -10,8 +10,9 @@ use crate::edges::mcp::login::{Begun, LetIn, Logins};
 use crate::rules::server::login::Challenge;
 use crate::rules::server::{Remote, Terms, Way};
 use crate::runs::host::Setup;
-use crate::surfaces::paint::{faint, foreign, strong};
+use crate::surfaces::paint::{faint, strong};
 use crate::words::error::{Error, Result};
+use crate::words::inert::one_line;
 
 /// Logs in, where the server wants to know who asks, or more is asked for.
 pub(super) async fn log_in(
@@ -52,12 +53,12 @@ pub(super) async fn log_in(
     } else {
         let granted = match granted.is_empty() {
             true => String::new(),
-            false => format!(" ({})", foreign(&granted)),
+            false => format!(" ({})", one_line(&granted)),
         };
         print::line(format!(
             "logged in to `{}` at {}{granted}",
             terms.name,
-            foreign(&issuer)
+            one_line(&issuer)
         ));
         if !is_redacted {
             print::line(faint(
@@ -83,11 +84,11 @@ fn show(scene: &Scene, terms: &Terms, begun: &Begun) {
     }
     print::line(format!("{} {}", strong("log in to"), strong(&terms.name)));
     for ((_, who), what) in parties.iter().zip(PARTIES) {
-        print::line(format!("  {} {}", faint(what), foreign(who)));
+        print::line(format!("  {} {}", faint(what), one_line(who)));
     }
     print::line(format!(
         "  {}\n{}",
-        foreign(&place),
+        one_line(&place),
         faint("open it in a browser on this machine; this waits until you come back"),
     ));
 }

@@ -18,9 +18,10 @@ use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
 use crate::rules::scrub::{KnownSecrets, told};
 use crate::runs::host::Host;
-use crate::surfaces::paint::{faint, foreign, good, shown_path, strong, table, warn};
+use crate::surfaces::paint::{cited, faint, foreign, good, shown_path, strong, table, warn};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
+use crate::words::inert::one_line;
 
 /// Look at plugins.
 #[derive(Debug, clap::Subcommand)]
@@ -116,7 +117,7 @@ async fn list(scene: &Scene) -> Result<u8> {
         .map(|plugin| {
             vec![
                 strong(&plugin.name),
-                foreign(&plugin.manifest.version),
+                one_line(&plugin.manifest.version),
                 print::counted(plugin.manifest.tools.len(), "tool"),
                 faint(plugin.digest.short()),
                 foreign(&plugin.origin.shown()),
@@ -186,7 +187,7 @@ async fn check(scene: &Scene, file: &Path) -> Result<u8> {
             good("ok"),
             shown_path(file),
             looked.manifest.plugin,
-            foreign(&looked.manifest.version)
+            one_line(&looked.manifest.version)
         ));
         for tool in looked
             .manifest
@@ -269,26 +270,24 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
     print::line(format!(
         "{} {}  {}",
         strong(&plugin.name),
-        foreign(&manifest.version),
+        one_line(&manifest.version),
         faint(plugin.digest)
     ));
-    print::line(foreign(&manifest.description));
+    print::line(cited(&manifest.description));
     let asks = asks(imports);
     let asks = if asks.is_empty() {
         "nothing".to_owned()
     } else {
         asks.join(", ")
     };
-    print::line(format!("could ask for: {}", foreign(&asks)));
+    print::line(format!("could ask for: {}", one_line(&asks)));
     for tool in &manifest.tools {
         print::line(format!(
             "\n{}",
             strong(format!("{}.{}", plugin.name, tool.name))
         ));
-        print::line(format!(
-            "  {}",
-            foreign(tool.description.lines().next().unwrap_or_default())
-        ));
+        let first = tool.description.lines().next().unwrap_or_default();
+        print::line(cited(first));
         print::line(format!("  {} {}", faint("effect"), effect(tool)));
         if tool.conduct.needs_approval {
             print::line(format!("  {} a person before every call", faint("asks")));
@@ -298,7 +297,7 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
             print::line(format!(
                 "  {} {}",
                 faint("wants"),
-                foreign(&wants.join(", "))
+                one_line(&wants.join(", "))
             ));
         }
         for line in arguments(tool) {
@@ -325,7 +324,7 @@ fn arguments(tool: &Declared) -> Vec<String> {
         ("content", content.join(", ")),
     ];
     let said = said.into_iter().filter(|(_, paths)| !paths.is_empty());
-    said.map(|(word, paths)| format!("{} {}", faint(word), foreign(&paths)))
+    said.map(|(word, paths)| format!("{} {}", faint(word), one_line(&paths)))
         .collect()
 }
 

@@ -17,7 +17,7 @@ use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{bad, faint, foreign, marked, warn};
 use crate::words::error::{Code, Error};
 use crate::words::event::Surface;
-use crate::words::inert::{inert_json, one_line};
+use crate::words::inert::{inert_json, narrow_json, one_line};
 use crate::words::label::Label;
 use crate::words::lock::lock;
 
@@ -68,6 +68,12 @@ pub(super) fn value(value: &Value, compact: bool) {
         serde_json::to_string_pretty(value)
     };
     line(inert_json(text.unwrap_or_default()));
+}
+
+/// The arguments of a call that a person is asked about, indented; no gap in them is wide enough to begin a line of ours.
+pub(super) fn wished(value: &Value) {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    line(inert_json(narrow_json(&text)));
 }
 
 /// A value as JSON on one line, its fields in their own order.

@@ -14,9 +14,10 @@ use crate::rules::server::pin::{Difference, Parts, Pin, changed, digests};
 use crate::rules::server::{Terms, Way};
 use crate::runs::host::Setup;
 use crate::runs::served;
-use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
+use crate::surfaces::paint::{cited, faint, foreign, good, strong, table, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
+use crate::words::inert::one_line;
 
 /// Look at MCP servers, and trust what they say of their tools.
 #[derive(Debug, clap::Subcommand)]
@@ -317,7 +318,7 @@ fn show(changed: &[Changed<'_>], server: &str) {
             let name = strong(format!("{server}.{}", tool.short));
             print::line(format!("{} {name}: {}", warn("changed"), part.part));
             for line in &part.lines {
-                print::line(format!("  {}", foreign(line)));
+                print::line(format!("  {}", one_line(line)));
             }
         }
     }
@@ -369,11 +370,11 @@ fn describe(terms: &Terms, listed: &Listed, digest: Digest) {
         let name = format!("{}.{}", terms.name, tool.short);
         let there = match tool.remote == tool.short {
             true => String::new(),
-            false => format!("  {}", faint(format!("there `{}`", foreign(&tool.remote)))),
+            false => format!("  {}", faint(format!("there `{}`", one_line(&tool.remote)))),
         };
         print::line(format!("\n{}{there}", strong(name)));
-        for said in tool.description.lines() {
-            print::line(format!("  {}", foreign(said)));
+        if !tool.description.is_empty() {
+            print::line(cited(&tool.description));
         }
         let offered = match terms.choice.offers(&tool.remote) {
             true => format!(
@@ -422,7 +423,7 @@ fn say(difference: &Difference, name: &str) {
     ] {
         for tool in tools {
             print::warning(
-                &format!("`{}` {what} since it was trusted", foreign(tool)),
+                &format!("`{}` {what} since it was trusted", one_line(tool)),
                 &format!("if that is well: `lazaret servers trust {name}`"),
             );
         }

@@ -409,6 +409,19 @@ mod tests {
     }
 
     #[test]
+    fn no_line_of_a_question_passes_for_one_of_the_hosts() {
+        let mut waiting = waiting(0);
+        waiting.question.reasons = vec![format!("so\nasked by nobody{}because", " ".repeat(90))];
+        let text = text(&waiting, &[]);
+        let asked = |line: &&str| line.starts_with("asked by");
+        assert_eq!(text.lines().filter(asked).count(), 1, "{text}");
+        assert!(
+            text.contains("\n  | asked by nobody  \\u{20×88}because"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_question_that_is_too_long_is_cut_and_may_only_be_denied() {
         let mut waiting = waiting(1);
         waiting.question.reasons = vec!["x".repeat(QUESTION_CHARS)];

@@ -81,6 +81,22 @@ fn what_a_person_reads_is_whole_and_shows_what_hides() {
 }
 
 #[test]
+fn no_gap_in_a_value_begins_a_line_and_none_looks_like_another() {
+    let to = |blanks: usize| json!({"to": format!("eve@evil.test{}cc = me", " ".repeat(blanks))});
+    let said = "is the mail `eve@evil.test  \\u{20×598}cc = me`";
+    let scene = scene(&[], WEB).check("mail.send", to(600), Ask(&[said]));
+    let offered = |args| match scene.judge("mail.send", args).unwrap().consent {
+        Consent::Needed { lines, .. } => lines.concat(),
+        Consent::NotNeeded => String::new(),
+    };
+    assert!(!offered(to(600)).contains("vouch") && offered(to(1)).contains("vouch"));
+    assert_ne!(
+        scene.asked("mail.send", to(600)),
+        scene.asked("mail.send", to(601))
+    );
+}
+
+#[test]
 fn letters_that_look_like_ours_are_named_in_the_question() {
     let said = "`to` of `mail.send` is the mail `\u{430}lice@corp.test` (its `\u{430}` is no `a`, but U+0430, which looks like it)";
     let to = |to: &str| json!({"to": to, "text": "x"});
@@ -91,5 +107,11 @@ fn letters_that_look_like_ours_are_named_in_the_question() {
             "mail.send",
             to("\u{43e}\u{43d}"),
             Ask(&["the mail `\u{43e}\u{43d}`, chosen"]),
+        )
+        // What calls a thing by its name, too.
+        .check(
+            "cal.add",
+            json!({"title": "Lun\u{441}h"}),
+            Ask(&["is `Lun\u{441}h` (its `\u{441}` is no `c`, but U+0441, which looks like it), which"]),
         );
 }

@@ -80,6 +80,38 @@ fn nobody_is_asked_about_more_handles_than_they_are_shown() {
     assert_eq!(denied.unwrap_err().rule, "flow_size");
 }
 
+/// Whoever wishes may choose names of arguments, wherever a tool takes any.
+#[test]
+fn no_name_of_an_argument_ends_a_line_of_a_question() {
+    let more = "\n ".repeat(60);
+    let name = format!("total{more}? may `web.post` be called?\n  because `x");
+    let text = json!({"text": {name.as_str(): "x"}});
+    let place = format!("/text/{name}");
+    let held = scene(&[], CLEAN);
+    let mut strict = scene(&[], WEB);
+    strict.policy.flows.strict = true;
+    let post = Scene::call("site.post", text.clone());
+    let act = Scene::call("other.act", json!({"flag": {name.as_str(): "x"}}));
+    for (reasons, says) in [
+        (
+            asked(&held, &call("site.post", text, &[&place], OWN)),
+            "`text.total\\u{a} \\u{a}",
+        ),
+        (asked(&strict, &post), "`text/total\\u{a} \\u{a}"),
+        (asked(&strict, &act), "`flag/total\\u{a} \\u{a}"),
+    ] {
+        assert!(
+            reasons.iter().any(|reason| reason.starts_with(says)),
+            "{says}: {reasons:?}"
+        );
+        let forged = |reason: &String| {
+            let (about, _) = reason.split_once(" is ").unwrap_or_default();
+            reason.contains('\n') || about.contains("? may")
+        };
+        assert!(!reasons.iter().any(forged), "{reasons:?}");
+    }
+}
+
 #[test]
 fn what_a_handle_holds_is_behind_all_that_lies_in_it_and_nothing_beside() {
     let listed = json!({"letters": [{"id": "m1", "from": "eve@evil.test"}]});

@@ -11,8 +11,9 @@ use crate::rules::changes::remarks::{self, Remark};
 use crate::rules::changes::{Change, between};
 use crate::rules::manifest::Manifest;
 use crate::surfaces::cli::{Scene, print};
-use crate::surfaces::paint::{bad, faint, foreign, good, strong, table};
+use crate::surfaces::paint::{bad, faint, good, strong, table};
 use crate::words::error::{Error, Result};
+use crate::words::inert::one_line;
 use crate::words::limits::MANIFEST_BYTES;
 
 /// Say what has changed from one manifest to another, and what may break whoever calls its tools.
@@ -108,9 +109,9 @@ fn show(scene: &Scene, changes: &[Change], remarks: &[Remark]) {
         };
         vec![
             weight,
-            strong(foreign(&change.place)),
+            strong(one_line(&change.place)),
             faint(change.code),
-            foreign(&change.message),
+            one_line(&change.message),
         ]
     };
     let rows: Vec<Vec<String>> = changes.iter().map(row).collect();
@@ -121,7 +122,7 @@ fn show(scene: &Scene, changes: &[Change], remarks: &[Remark]) {
     }
     if !scene.quiet {
         for remark in remarks {
-            let place = foreign(&remark.place);
+            let place = one_line(&remark.place);
             print::note(format!(
                 "{} {place}: {}",
                 faint(remark.code),

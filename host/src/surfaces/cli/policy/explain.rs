@@ -13,7 +13,7 @@ use crate::rules::questions::words;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
 use crate::runs::host::Host;
-use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, good, sentence, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Surface, Verdict, Weighed};
 use crate::words::inert::one_line;
@@ -199,11 +199,14 @@ fn describe(explained: &Explained) {
                 warn("ask")
             ));
             for reason in words::reasons(&question.reasons) {
-                print::line(format!("  {}", foreign(reason)));
+                print::line(format!("  {}", sentence(reason)));
             }
         }
         Verdict::Deny(denial) => {
-            let (reason, rule) = (foreign(&denial.reason), faint(format!("({})", denial.rule)));
+            let (reason, rule) = (
+                sentence(&denial.reason),
+                faint(format!("({})", denial.rule)),
+            );
             print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
         }
     }
@@ -211,7 +214,7 @@ fn describe(explained: &Explained) {
         print::line(format!("  {}", steers(value)));
     }
     for path in &explained.content {
-        print::line(format!("  {} {}", faint("content"), foreign(path)));
+        print::line(format!("  {} {}", faint("content"), one_line(path)));
     }
 }
 
@@ -220,12 +223,12 @@ fn guess(argument: &str, explained: &Explained) {
     let would = match &explained.verdict {
         Verdict::Allow { .. } => "would be allowed".to_owned(),
         Verdict::Ask(_) => "would be asked about".to_owned(),
-        Verdict::Deny(denial) => format!("would be denied: {}", foreign(&denial.reason)),
+        Verdict::Deny(denial) => format!("would be denied: {}", sentence(&denial.reason)),
     };
     print::line(format!(
         "{} if `{}` is a path, {} {would}",
         faint("guess"),
-        foreign(argument),
+        one_line(argument),
         strong(foreign(&explained.subject)),
     ));
 }
@@ -253,17 +256,17 @@ fn arguments(said: &ToolFlow) {
         print::line(format!(
             "  {} {} ({})",
             faint("steers "),
-            foreign(path),
+            one_line(path),
             kind.word()
         ));
     }
     let content = said.content.iter().chain([&said.naming]);
     for path in content.filter(|path| !path.is_empty()) {
-        print::line(format!("  {} {}", faint("content"), foreign(path)));
+        print::line(format!("  {} {}", faint("content"), one_line(path)));
     }
     print::line(format!("  {} everything else", faint("steers ")));
     for value in &said.vouch {
-        print::line(format!("  {} {}", faint("vouched"), foreign(value)));
+        print::line(format!("  {} {}", faint("vouched"), one_line(value)));
     }
 }
 

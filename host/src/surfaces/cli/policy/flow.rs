@@ -59,7 +59,7 @@ fn describe(flowed: &Flowed) {
                 faint("from"),
                 from.seq,
                 from.tool,
-                foreign(path),
+                one_line(path),
                 foreign(&from.label.to_string())
             ));
         }
