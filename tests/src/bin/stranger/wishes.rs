@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// Tools that ask for one thing each.
-pub const ALL: [&str; 7] = [
+pub const ALL: [&str; 8] = [
     "wish_form",
     "wish_nested",
     "wish_address",
