@@ -56,11 +56,6 @@ impl UnderWay {
         heard.under_way.remove(&self.number);
         heard.learn(label);
     }
-
-    /// It has never begun: who would have had a hand in it had none.
-    pub(super) fn refused(self) {
-        lock(&self.heard.0).under_way.remove(&self.number);
-    }
 }
 
 impl Drop for UnderWay {
@@ -108,12 +103,15 @@ impl Heard {
         }
     }
 
-    /// It begins to wait for something, and whoever is named here has a hand in how long that takes.
-    pub(super) fn under_way(&self, awaited: Label) -> UnderWay {
+    /// It begins to wait for something, and whoever is named here has a hand in how long that takes. Nobody is where it is
+    /// refused: then it is not even heard that it has not ended.
+    pub(super) fn under_way(&self, awaited: Option<Label>) -> UnderWay {
         let mut heard = lock(&self.0);
         let number = heard.begun;
         heard.begun = number.saturating_add(1);
-        heard.under_way.insert(number, awaited);
+        if let Some(awaited) = awaited {
+            heard.under_way.insert(number, awaited);
+        }
         UnderWay {
             heard: self.clone(),
             number,
@@ -159,15 +157,14 @@ mod tests {
     #[test]
     fn what_has_not_ended_is_heard_as_long_as_it_has_not_and_where_nobody_waits_any_more() {
         let heard = Heard::of(None);
-        let (slow, gone) = (heard.under_way(web("slow")), heard.under_way(web("gone")));
-        let refused = heard.under_way(web("refused"));
-        for source in ["slow", "gone", "refused"] {
+        let under_way = |name| heard.under_way(Some(web(name)));
+        let (slow, gone) = (under_way("slow"), under_way("gone"));
+        for source in ["slow", "gone"] {
             let (label, brings) = (heard.label(), heard.brings(false));
             assert!(label.covers(&web(source)) && brings.covers(&web(source)));
         }
         // What is read of it by its end counts, and no longer what could have been.
         slow.ended(&web("read"));
-        refused.refused();
         drop(gone);
         assert_eq!(heard.label(), web("read").join(&web("gone")));
         assert_eq!(heard.brings(false), heard.label());
@@ -182,10 +179,13 @@ mod tests {
         };
         let heard = Heard::of(Some(secret.clone()));
         assert!(!is_secret(&heard, false) && is_secret(&heard, true));
-        heard.under_way(Label::default()).ended(&Label::default());
+        // That it was refused something is none of what it reads, also where it does not wait for that.
+        drop(heard.under_way(None));
+        assert!(!is_secret(&heard, false));
+        heard.under_way(None).ended(&Label::default());
         assert!(is_secret(&heard, false) && is_secret(&heard, true));
         let plain = Heard::of(None);
-        plain.under_way(Label::default()).ended(&Label::default());
+        plain.under_way(None).ended(&Label::default());
         assert!(!is_secret(&plain, false) && !is_secret(&plain, true));
     }
 }

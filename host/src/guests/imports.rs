@@ -23,14 +23,14 @@ use super::guest::{Errand, Inside, Visit};
 use super::heard::Heard;
 use super::station::Station;
 use super::tasks::Tasks;
-use crate::gate::{Performed, Permit, unfit};
+use crate::gate::{Performed, Permit, foresee, unfit};
 use crate::rules::Effect;
 use crate::rules::caller::Caller;
 use crate::rules::fetch::reason::Reason;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Content, EffectKind};
-use crate::words::label::Label;
+use crate::words::event::{Content, EffectKind, Verdict};
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{EFFECT_TIMEOUT_MS, EFFECTS_PER_CALL};
 
 impl types::Host for Inside {}
@@ -138,8 +138,25 @@ impl Wisher {
         Ok(())
     }
 
+    /// Who has a hand in how long an effect takes that is allowed. Nobody has in one that is refused, nor in a request to a
+    /// host whose name holds a secret, which is sent to nobody: a guest would have such a name in labels by not waiting for it.
+    fn awaited<E: Effect>(&self, caller: &Caller, effect: &E) -> Option<Label> {
+        let policy = self.station.gate.policy();
+        match foresee(caller, effect, policy).verdict {
+            Verdict::Allow { .. } => {}
+            Verdict::Deny(_) | Verdict::Ask(_) => return None,
+        }
+        let awaited = effect.awaited(caller, policy);
+        let known = self.station.scrub.known();
+        let hosts = awaited.sources().filter(|one| one.sort() == Sort::Web);
+        let holds_secret = hosts
+            .map(Source::name)
+            .any(|host| known.finds_in(host.as_bytes()));
+        (!holds_secret).then_some(awaited)
+    }
+
     /// Lets an effect be judged and performed in the run's task set, and waits for it. If the waiting is given up,
-    /// the effect goes on, and whoever has a hand in it has been heard.
+    /// the effect goes on, and whoever has a hand in it has been heard: so they have where nobody knows how it ended.
     async fn hand_over<E, T, F, Fut>(&self, effect: Result<E>, perform: F) -> Result<T>
     where
         E: Effect + 'static,
@@ -160,7 +177,7 @@ impl Wisher {
             let why = (denial, error);
             station.gate.turn_down(&caller, E::KIND, what, why).error
         })?;
-        let awaited = effect.awaited(&caller, station.gate.policy());
+        let awaited = self.awaited(&caller, &effect);
         let under_way = self.heard.under_way(awaited);
         let work = async move {
             let deadline = caller
@@ -170,13 +187,7 @@ impl Wisher {
             let passed = gate.pass(&caller, effect, |permit| perform(station, permit, deadline));
             passed.await.map_err(Error::from)
         };
-        let performed = match self.tasks.run(work).await {
-            Ok(passed) => passed.performed,
-            Err(error) => {
-                under_way.refused();
-                return Err(error);
-            }
-        };
+        let performed = self.tasks.run(work).await?.performed;
         under_way.ended(&performed.label);
         let value = performed.result?;
         self.heard.granted();

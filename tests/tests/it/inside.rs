@@ -451,3 +451,32 @@ async fn whom_a_guest_may_not_ask_is_not_behind_its_outcome() {
     }
     assert_eq!(other.seen(), [""; 0]);
 }
+
+/// By not waiting for what is refused, a guest would say something in a label: whom it may not ask, or a secret in the name of
+/// a host.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_nothing_is_sent_to_is_behind_no_outcome_also_where_nobody_waits() {
+    const CANARY: &str = "canary7f3a9cwire";
+    let policy = r#"
+        [grants."http.peek"]
+        fetch = ["http://*.wild.test/"]
+        [grants."http.spy"]
+        fetch = ["http://kept.test/"]
+        secrets = [{ name = "canary", to = "http://kept.test/", header = "x-key" }]
+    "#;
+    let rig = Rig::of(policy).guest("http").secret("canary", CANARY);
+    let rig = rig.open().await;
+    for host in ["other.test".to_owned(), format!("{CANARY}.wild.test")] {
+        let args = json!({"url": format!("http://{host}/"), "patience_ms": 0});
+        let called = rig.call("http.peek", args).await;
+        let _ = rig::error(&called.outcome);
+        let found = &called.outcome.label;
+        assert!(!found.to_string().contains(&host), "{found}");
+        let journal = rig.journal(&called.run).await;
+        let label = format!("web:http://{host}");
+        assert!(
+            !journal.contains(&label) && !journal.contains(CANARY),
+            "{journal}"
+        );
+    }
+}

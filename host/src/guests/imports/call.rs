@@ -22,7 +22,7 @@ impl Host for Inside {
         let args = read_args(&station, &caller, (&tool, &args));
         let args = args.map_err(|error| visit.refuse(&error))?;
         let awaited = station.catalog.behind(&tool, station.gate.policy());
-        let under_way = visit.heard.under_way(awaited);
+        let under_way = visit.heard.under_way(Some(awaited));
         let request = Request { tool, args };
         let inner = tasks.clone();
         let work = async move { Ok(dispatch(station, inner, caller, request).await) };
