@@ -45,7 +45,7 @@ pub struct Left {
 /// What becomes of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Became {
-    /// Whoever waits has not looked yet.
+    /// Whoever waits has not looked yet, or is about to read it.
     Left,
     /// Another one was left first, and whoever waits is not done with that.
     Another,
@@ -55,7 +55,7 @@ pub enum Became {
     Unwanted,
 }
 
-/// Who waits, what was left for them, and of that what they have taken: first all of it, then its mark.
+/// Who waits, what was left for them, and of that what they have taken: first all of it, then, once they have read it, its mark.
 const WHO: &str = "who";
 const SAID: &str = "said";
 const TAKEN: &str = "taken";
@@ -201,7 +201,7 @@ impl Awaited {
             return Ok(None);
         }
         let taken = name(&self.question, TAKEN);
-        // From here on it can be neither taken back nor taken for another one.
+        // From here on it can be neither taken back nor taken for another one, and nobody else removes it before it is read.
         self.answers.rename(&name(&self.question, SAID), &taken)?;
         let Some(said) = self.answers.read(&taken)? else {
             return Ok(None);
@@ -233,8 +233,9 @@ impl Left {
         // Last: what is no longer where it was left has come here.
         let taken = self.answers.read(&name(&self.question, TAKEN))?;
         Ok(match (taken, awaited) {
-            (Some(taken), _) if self.is_mine(&taken) => Became::Taken,
+            (Some(taken), awaited) if self.is_read(&taken, awaited.is_some()) => Became::Taken,
             (_, None) => Became::Unwanted,
+            (Some(taken), Some(_)) if self.is_mine(&taken) => Became::Left,
             (None, Some(_)) if is_left => Became::Left,
             (Some(_) | None, Some(_)) => Became::Another,
         })
@@ -259,12 +260,25 @@ impl Left {
     fn is_mine(&self, said: &str) -> bool {
         said.starts_with(&self.mark)
     }
+
+    /// Whether what was taken is this one, and was read: they have said so, or are through with it without having said so.
+    fn is_read(&self, taken: &str, is_awaited: bool) -> bool {
+        taken == self.mark || (!is_awaited && self.is_mine(taken))
+    }
+
+    /// Whether whoever waited has this one, and nobody needs it any more.
+    fn is_over(&self) -> Result<bool> {
+        let awaited = self.answers.read(&name(&self.question, WHO))?;
+        let taken = self.answers.read(&name(&self.question, TAKEN))?;
+        Ok(taken.is_some_and(|taken| self.is_read(&taken, awaited.is_some())))
+    }
 }
 
 impl Drop for Left {
     fn drop(&mut self) {
-        for what in [SAID, TAKEN] {
-            if matches!(self.is_at(what), Ok(true)) {
+        let (left, over) = (self.is_at(SAID), self.is_over());
+        for (what, is_mine) in [(SAID, left), (TAKEN, over)] {
+            if matches!(is_mine, Ok(true)) {
                 // It is for a question that somebody still waits for, or for nobody.
                 let _ = self.answers.remove(&name(&self.question, what));
             }
@@ -370,6 +384,37 @@ mod tests {
                 assert!(one.take_back().unwrap());
                 assert_eq!(all(answers), [""; 0]);
             }
+        }
+    }
+
+    /// Whoever waits has taken it, and has not read it yet. That it was taken is said once they have: until then it is not taken
+    /// away from under them.
+    #[test]
+    fn an_answer_that_is_about_to_be_read_stays_until_it_was() {
+        let (_place, both) = places();
+        for answers in both {
+            let question = QuestionId::of(&["q"]);
+            let (said, taken) = (name(&question, SAID), name(&question, TAKEN));
+            let awaited = answers.await_one(&question, &RunId::known("r")).unwrap();
+            let left = answers.leave(&question, "yes").unwrap().unwrap();
+            answers.rename(&said, &taken).unwrap();
+            assert_eq!(left.became().unwrap(), Became::Left);
+            let other = answers.leave(&question, "no").unwrap().unwrap();
+            assert_eq!(other.became().unwrap(), Became::Another);
+            assert!(!other.take_back().unwrap());
+            let whole = format!("{} yes", left.mark);
+            assert!(left.take_back().unwrap(), "it cannot be taken back");
+            assert_eq!(answers.read(&taken).unwrap(), Some(whole));
+            drop(awaited);
+            answers.forget(&question);
+            // Where they could not say that they have read it, that they have gone says so.
+            let awaited = answers.await_one(&question, &RunId::known("r")).unwrap();
+            let left = answers.leave(&question, "yes").unwrap().unwrap();
+            answers.rename(&said, &taken).unwrap();
+            drop(awaited);
+            assert_eq!(left.became().unwrap(), Became::Taken);
+            drop(left);
+            assert_eq!(all(&answers), [""; 0]);
         }
     }
 
