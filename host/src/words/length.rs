@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::limits::failures::FAILURE_BYTES;
+
 /// Bytes of it as compact JSON text, which is not written down for that.
 #[must_use]
 pub fn json_bytes<T: Serialize>(what: &T) -> usize {
@@ -34,6 +36,14 @@ pub fn cut(mut text: String, chars: usize) -> String {
         text.push('…');
     }
     text
+}
+
+/// What is told of the words of a failure that are too many to be looked through: how many they are.
+#[must_use]
+pub fn only_counted(bytes: usize) -> String {
+    format!(
+        "it failed, and said so in {bytes} bytes, which nobody reads: at most {FAILURE_BYTES} may be"
+    )
 }
 
 #[cfg(test)]

@@ -241,9 +241,9 @@ impl Link {
         waiting.0 = None;
         match answer {
             Ok(result) => Ok(result),
-            Err(ServiceError::McpError(refused)) => {
-                Err(said::failed(&self.ear.scrubbed(&refused.message)))
-            }
+            Err(ServiceError::McpError(refused)) => Err(said::failed(&refused.message, |words| {
+                self.ear.scrubbed(words)
+            })),
             Err(_) => Err(gone()),
         }
     }

@@ -75,11 +75,13 @@ async fn perform(permitted: Permitted<'_>, inner: Caller, served: &Served, call:
     let answer = tasks.unless_cancelled(asked((station, &inner), (tool, served), ask));
     let answer = answer.await;
     let said = answer.and_then(|mut answer| {
+        let bounds = &station.gate.policy().bounds;
+        said::check_size(&answer, bounds)?;
         // Before anything is cut: half a secret is not recognised.
         station.scrub.clean_value(&mut answer);
         let promised = served.definition.output.is_some();
         let output = if promised { Some(tool.output()?) } else { None };
-        said::read(&answer, (output, &station.gate.policy().bounds))
+        said::read(&answer, (output, bounds))
     });
     let result = said.map(|Said { value, files }| {
         trail.artifacts = artifacts(station, files);

@@ -11,7 +11,7 @@ use crate::rules::sanitise::visible;
 use crate::rules::scrub::Scrub;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::shown;
-use crate::words::length::cut;
+use crate::words::length::{cut, only_counted};
 use crate::words::limits::failures::{
     FAILURE_BYTES, FAILURE_CHARS, FAILURE_DETAILS_BYTES, FAILURE_ISSUES,
 };
@@ -64,9 +64,7 @@ fn gave_up(station: &Station, failure: &Failure, refused: Option<Refused>) -> Er
 fn shortened(scrub: &Scrub, words: &str) -> String {
     let bytes = words.len();
     if bytes > FAILURE_BYTES {
-        return format!(
-            "it failed, and said so in {bytes} bytes, which nobody reads: at most {FAILURE_BYTES} may be"
-        );
+        return only_counted(bytes);
     }
     cut(visible(&scrub.clean(words)), FAILURE_CHARS)
 }

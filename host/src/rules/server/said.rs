@@ -10,8 +10,9 @@ use crate::rules::sanitise::visible;
 use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Result};
 use crate::words::inert::one_line;
-use crate::words::length::{cut, json_bytes};
-use crate::words::limits::failures::FAILURE_CHARS;
+use crate::words::length::{cut, json_bytes, only_counted};
+use crate::words::limits::failures::{FAILURE_BYTES, FAILURE_CHARS};
+use crate::words::limits::unread::ANSWER_WRITTEN_TIMES;
 use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS, JSON_DEPTH};
 
 /// What came of a call at a server.
@@ -34,20 +35,56 @@ pub struct Attached {
     pub bytes: Vec<u8>,
 }
 
+/// An answer that is no longer than what is made of it may be: all of it is looked through before it is read.
+///
+/// # Errors
+/// `TooBig`; `GuestFailed` where a failure has too many words.
+pub fn check_size(answer: &Value, bounds: &Bounds) -> Result<()> {
+    let words = words_of(blocks(answer));
+    if is_failure(answer) && words > FAILURE_BYTES {
+        return Err(Error::new(Code::GuestFailed, only_counted(words)));
+    }
+    // Three bytes of a file are four characters.
+    let files = ARTIFACT_BYTES.div_ceil(3).saturating_mul(4);
+    let said = bounds.outcome_bytes.saturating_mul(ANSWER_WRITTEN_TIMES);
+    let (most, bytes) = (said.saturating_add(files), json_bytes(answer));
+    match bytes <= most {
+        true => Ok(()),
+        false => Err(Error::too_big("the server's answer", most, bytes)),
+    }
+}
+
+fn blocks(answer: &Value) -> &[Value] {
+    let blocks = answer.get("content").and_then(Value::as_array);
+    blocks.map_or(&[][..], Vec::as_slice)
+}
+
+fn is_failure(answer: &Value) -> bool {
+    answer.get("isError").and_then(Value::as_bool) == Some(true)
+}
+
+/// Bytes of all that the blocks of an answer say that is no file.
+fn words_of(blocks: &[Value]) -> usize {
+    let words = |block: &Value| {
+        let inner = block.get("resource").and_then(|inner| inner.get("text"));
+        let texts = [block.get("text"), inner].into_iter().flatten();
+        texts.filter_map(Value::as_str).map(str::len).sum::<usize>()
+    };
+    blocks.iter().map(words).sum()
+}
+
 /// Reads the answer to a call. `output` is the schema that the tool promised, if it did.
 ///
 /// # Errors
 /// `GuestFailed` in the server's words, `TooBig`, `BadOutcome`, `NotJson`.
 pub fn read(answer: &Value, (output, bounds): (Option<&Schema>, &Bounds)) -> Result<Said> {
-    let blocks = answer.get("content").and_then(Value::as_array);
-    let blocks = blocks.map_or(&[][..], Vec::as_slice);
     let mut told = Told::default();
-    for block in blocks {
+    for block in blocks(answer) {
         told.take(block)?;
     }
     let text = told.lines.join("\n");
-    if answer.get("isError").and_then(Value::as_bool) == Some(true) {
-        return Err(failed(&text));
+    if is_failure(answer) {
+        return Err(failed(&text, str::to_owned));
     }
     let structured = answer
         .get("structuredContent")
@@ -78,10 +115,14 @@ pub fn read(answer: &Value, (output, bounds): (Option<&Schema>, &Bounds)) -> Res
     })
 }
 
-/// A failure in a server's own words, bounded.
+/// A failure in a server's own words, bounded; they are cleaned before they are cut, since half a secret is not recognised. What
+/// is too long to be cleaned is not cut either, and its length is told.
 #[must_use]
-pub fn failed(words: &str) -> Error {
-    let mut message = cut(visible(words.trim()), FAILURE_CHARS);
+pub fn failed(words: &str, clean: impl FnOnce(&str) -> String) -> Error {
+    let mut message = match words.len() <= FAILURE_BYTES {
+        true => cut(visible(clean(words).trim()), FAILURE_CHARS),
+        false => only_counted(words.len()),
+    };
     if message.is_empty() {
         "the server says that it failed, and not why".clone_into(&mut message);
     }
@@ -176,6 +217,7 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::limits::OUTCOME_BYTES;
 
     fn text(text: &str) -> Value {
         json!({"type": "text", "text": text})
@@ -253,7 +295,39 @@ mod tests {
             long.unwrap_err().message().chars().count(),
             FAILURE_CHARS + 1
         );
-        assert!(!failed("").message().is_empty());
+        let said = |words: &str| failed(words, |words| words.replace("canary", "[REDACTED]"));
+        assert!(!said("").message().is_empty());
+        let most = format!("canary {}", "x".repeat(FAILURE_BYTES - 7));
+        assert!(said(&most).message().starts_with("[REDACTED] xxx"));
+        let error = said(&format!("{most}x"));
+        assert!(
+            error.message().contains("in 262145 bytes"),
+            "{}",
+            error.message()
+        );
+    }
+
+    /// Files beside it are no words.
+    #[test]
+    fn an_answer_is_looked_at_by_its_length_first() {
+        let sized = |answer: &Value| check_size(answer, &Bounds::default());
+        let block = text(&"x".repeat(FAILURE_BYTES));
+        let image = json!({"type": "image", "data": "A".repeat(FAILURE_BYTES)});
+        let resource = json!({"type": "resource", "resource": {"text": "x"}});
+        assert!(sized(&json!({"isError": true, "content": [block, image]})).is_ok());
+        let error = sized(&json!({"isError": true, "content": [block, resource]})).unwrap_err();
+        assert_eq!(error.code(), Code::GuestFailed);
+        assert!(
+            error.message().contains("in 262145 bytes"),
+            "{}",
+            error.message()
+        );
+        let most = ARTIFACT_BYTES.div_ceil(3) * 4 + ANSWER_WRITTEN_TIMES * OUTCOME_BYTES;
+        let data = |bytes: usize| json!({"structuredContent": "x".repeat(bytes)});
+        let around = json_bytes(&data(0));
+        assert!(sized(&data(most - around)).is_ok());
+        let error = sized(&data(most - around + 1)).unwrap_err();
+        assert_eq!(error.code(), Code::TooBig);
     }
 
     #[test]

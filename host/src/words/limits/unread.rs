@@ -7,6 +7,8 @@ use super::TOOL_NAME_CHARS;
 pub const TOOL_NAME_BYTES: usize = TOOL_NAME_CHARS * 4;
 /// A text of arguments may be so many times as long as they may be once they are read: blanks and escapes count for less then.
 pub const ARGS_WRITTEN_TIMES: usize = 4;
+/// What a server says that is no file may be so many times as long as an outcome may be: many say it in a form and in words.
+pub const ANSWER_WRITTEN_TIMES: usize = 4;
 /// The name of an artifact, or its media type.
 pub const ARTIFACT_NAME_BYTES: usize = 4 << 10;
 /// What is said of an artifact, as JSON text.

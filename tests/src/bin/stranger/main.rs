@@ -172,6 +172,11 @@ impl Stranger {
                 std::thread::spawn(|| while std::io::stderr().write_all(&[b'\n'; 4_096]).is_ok() {});
                 self.answer(id, text("muttered"));
             }
+            "rant" => {
+                let mut failed = text(&"r".repeat(3_000_000));
+                failed["isError"] = json!(true);
+                self.answer(id, failed);
+            }
             "deafen" => std::thread::sleep(Duration::from_secs(600)),
             "flood" => {
                 for _ in 0..100_000 {

@@ -28,6 +28,7 @@ pub fn of(manner: &str, says: &str) -> Vec<Value> {
         "noisy" => vec![
             tool("blank", "Says nothing, for ever."),
             tool("mutter", "Says nothing to people, for ever."),
+            tool("rant", "Fails, and says why at length."),
         ],
         "shelf" => vec![tool("find", "Looks on the shelf.")],
         "wishes" => super::wishes::ALL
