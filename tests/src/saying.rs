@@ -65,6 +65,12 @@ pub fn desk(plugin: &str) -> Vec<u8> {
     made(&said, &(stalls + returns), "")
 }
 
+/// One whose tool never returns.
+#[must_use]
+pub fn stalling(plugin: &str, more: &Value) -> Vec<u8> {
+    made(&manifest(plugin, more), "(loop (br 0))", "")
+}
+
 /// One whose tool fails, with these details.
 #[must_use]
 pub fn failing(plugin: &str, more: &Value, retryable: bool, details: &Value) -> Vec<u8> {

@@ -595,13 +595,21 @@ impl Catalog {
         })
     }
 
-    /// All who may have a hand in a call of the tool of that name, as long as it has not ended: whatever it could read, the
-    /// tools that it may come to, and what these say is secret.
+    /// All who may have a hand in a call of the tool of that name, as long as it has not ended: the tools that it may come to,
+    /// those that policy puts around these, whatever they could read, and what they say is secret.
     #[must_use]
-    pub fn behind(&self, name: &str, policy: &Policy) -> Label {
-        let tools = self.of_call(name, policy).into_iter();
-        let sources = tools.flat_map(|tool| std::iter::once(tool.source()).chain(tool.secret()));
-        sources.fold(self.readable(name, policy), |label, one| label.with(one))
+    pub fn behind(&self, name: &str, caller: &Caller, policy: &Policy) -> Label {
+        let calls = self.of_call(name, policy);
+        let wards = calls
+            .iter()
+            .flat_map(|tool| policy.wards.beside(&tool.name, caller));
+        let wards = wards.flat_map(|ward| self.of_call(ward.as_str(), policy));
+        let tools = calls.iter().copied().chain(wards);
+        tools.fold(Label::default(), |label, tool| {
+            let label = label.join(&readable(&tool.grant, &policy.mounts));
+            let sources = std::iter::once(tool.source()).chain(tool.secret());
+            sources.fold(label, |label, one| label.with(one))
+        })
     }
 
     /// The tools that a call of the tool of that name may come to, itself included.

@@ -146,6 +146,17 @@ impl Wards {
             .iter()
             .filter(move |step| step.about.is(tool, caller))
     }
+
+    /// All the tools that are called around a call: its checker, and its steps before and after.
+    pub fn beside<'a>(
+        &'a self,
+        tool: &'a ToolName,
+        caller: &'a Caller,
+    ) -> impl Iterator<Item = &'a ToolName> {
+        let steps = self.around(tool, caller);
+        let steps = steps.flat_map(|step| step.before.iter().chain(&step.after));
+        self.checker(tool, caller).into_iter().chain(steps)
+    }
 }
 
 /// What a ward is told of a call before it runs.

@@ -6,6 +6,7 @@ use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::forge;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
+use lazaret_tests::saying;
 
 use crate::page::{observed, page, url, web};
 
@@ -408,6 +409,45 @@ async fn whom_a_guest_waits_for_whose_time_is_over_is_behind_its_outcome() {
         let called = rig.call(tool, args).await;
         let label = &called.outcome.label;
         assert!(label.covers(&web(&server)), "{tool}: {label}");
+    }
+}
+
+/// What policy puts around a call takes its time before the call has an end, and whoever called waits for that as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ward_that_a_guest_waits_for_that_is_cut_off_is_behind_its_outcome() {
+    for ward in [
+        "[[permissions]]\ntools = \"text.count\"\nchecker = \"slow.run\"",
+        "[[steps]]\ntools = \"text.count\"\nbefore = \"slow.run\"",
+        "[[steps]]\ntools = \"text.count\"\nafter = \"slow.run\"",
+    ] {
+        let policy = format!("{ward}\n[grants.\"hostile.call_each\"]\ncalls = [\"text.count\"]");
+        let rig = Rig::of(&policy)
+            .guest("hostile")
+            .component("slow", &saying::stalling("slow", &json!({})));
+        let rig = rig.open().await;
+        let (run, tasks) = (rig.host.new_run(), Tasks::new());
+        let mut watcher = rig.host.watch(&run);
+        let args = json!({"tools": ["text.count"], "args": {"text": "a b"}}).to_string();
+        let cancel = async {
+            loop {
+                let sight = watcher.next().await;
+                if matches!(&sight, Sight::Record(record)
+                    if matches!(&record.event, Event::Judged(judged) if judged.subject == "slow.run"))
+                {
+                    break;
+                }
+            }
+            tasks.cancel();
+        };
+        let calling = rig.call_in(run, &tasks, ("hostile.call_each", &args));
+        let (called, ()) = tokio::join!(calling, cancel);
+        let error = rig::error(&called.outcome);
+        assert_eq!(error.code(), Code::Cancelled, "{ward}: {error:?}");
+        let found = &called.outcome.label;
+        assert!(
+            found.covers(&label(Sort::Tool, "slow.run")),
+            "{ward}: {found}"
+        );
     }
 }
 

@@ -21,7 +21,9 @@ impl Host for Inside {
         let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
         let args = read_args(&station, &caller, (&tool, &args));
         let args = args.map_err(|error| visit.refuse(&error))?;
-        let awaited = station.catalog.behind(&tool, station.gate.policy());
+        let awaited = station
+            .catalog
+            .behind(&tool, &caller, station.gate.policy());
         let under_way = visit.heard.under_way(Some(awaited));
         let request = Request { tool, args };
         let inner = tasks.clone();
