@@ -134,15 +134,14 @@ impl Models {
         let consults = &wish.caller.known.consults;
         let models = consults.models().iter();
         let models: Vec<&Model> = models.filter_map(|name| self.0.get(name)).collect();
-        let taken = consults.take(ahead(&models, (prompt, consults.reply_tokens())))?;
+        let mut taken = consults.take(ahead(&models, (prompt, consults.reply_tokens())))?;
         let reply = self.reply(wish, (&models, prompt)).await;
         let used = match &reply {
             Ok(reply) => reply.usage,
             Err(error) => error.spent().unwrap_or_default(),
         };
         usage.add(used);
-        consults.spend(used);
-        drop(taken);
+        taken.settle(used);
         reply
     }
 

@@ -67,7 +67,7 @@ impl Drop for Reserved {
         };
         let consults = &self.taken.consults;
         consults.settle_sample(&self.server, taken, used);
-        consults.spend(usage);
+        self.taken.settle(usage);
     }
 }
 
