@@ -25,7 +25,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::label::Label;
 use crate::words::limits::{CALL_TIMEOUT_MS_MAX, CONSULT_ASKS};
-use crate::words::message::{Prompt, Reply, Usage};
+use crate::words::message::{Cost, Prompt, Reply, Usage};
 
 /// The models of a host, to be asked by whoever's run has one.
 #[derive(Debug)]
@@ -43,9 +43,14 @@ impl Counsel for Models {
         Box::pin(self.sampled(wish))
     }
 
-    fn price(&self, model: &str, (reads, writes): (u64, u64)) -> u64 {
+    fn price(&self, model: &str, (reads, writes): (u64, u64)) -> Cost {
+        let usage = Usage {
+            input_tokens: reads,
+            output_tokens: writes,
+            ..Usage::default()
+        };
         let model = self.0.get(model);
-        model.map_or(0, |model| model.priced.ahead(reads, writes))
+        model.map_or_else(Cost::unknown, |model| model.priced.cost(usage))
     }
 }
 
