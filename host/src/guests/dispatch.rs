@@ -128,7 +128,7 @@ pub(super) fn read_args(
 }
 
 /// The name of a tool as it was asked for, without what is a secret.
-fn named(station: &Station, name: &str) -> String {
+pub(crate) fn named(station: &Station, name: &str) -> String {
     ToolName::none_of(name).unwrap_or_else(|| station.scrub.clean(name))
 }
 
