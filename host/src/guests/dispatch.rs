@@ -110,7 +110,7 @@ pub fn dispatch(
     })
 }
 
-/// Reads the arguments of a guest's wish for a call. Longer ones than any that fit are turned down unread: in the host they
+/// Reads the arguments of a guest's wish for a call. Longer ones than may be written are turned down unread: in the host they
 /// take many times the room that they take in the guest.
 pub(super) fn read_args(
     station: &Station,

@@ -70,8 +70,9 @@ impl Models {
         let result = self.answer(wish, prompt, &shape, &mut usage).await;
         let telling = match &result {
             Err(error) if error.code() == Code::Cancelled => Telling::Free,
+            // Its words say how much was used, and that tells of what was given.
             Err(error) if error.code() == Code::OverBudget => {
-                Telling::Sentence("the budget of the run has no room for the question".to_owned())
+                Telling::Sentence("a budget or a limit has no room for the question".to_owned())
             }
             Err(error) if error.code() == Code::BadOutcome => {
                 Telling::Sentence("the model gave no answer that fits the shape".to_owned())
