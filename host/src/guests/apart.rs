@@ -23,7 +23,7 @@ use crate::words::label::Label;
 use crate::words::limits::{
     SCRIPT_HEAP_BYTES, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
 };
-use crate::words::message::{Prompt, Reply};
+use crate::words::message::{Cost, Prompt, Reply};
 
 /// What came of it.
 #[derive(Debug)]
@@ -91,8 +91,8 @@ pub trait Counsel: fmt::Debug + Send + Sync {
         wish: Sampling<'a>,
     ) -> Pin<Box<dyn Future<Output = Result<Reply>> + Send + 'a>>;
 
-    /// The most that a model takes for so many tokens, read and written, in millionths of the currency.
-    fn price(&self, model: &str, tokens: (u64, u64)) -> u64;
+    /// The most that a model takes for so many tokens, read and written.
+    fn price(&self, model: &str, tokens: (u64, u64)) -> Cost;
 }
 
 /// What a server wants of a model, in the middle of its call.

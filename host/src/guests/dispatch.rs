@@ -110,7 +110,7 @@ pub fn dispatch(
     })
 }
 
-/// Reads the arguments of a guest's wish for a call. Longer ones than any that fit are turned down unread: in the host they
+/// Reads the arguments of a guest's wish for a call. Longer ones than may be written are turned down unread: in the host they
 /// take many times the room that they take in the guest.
 pub(super) fn read_args(
     station: &Station,
@@ -128,7 +128,7 @@ pub(super) fn read_args(
 }
 
 /// The name of a tool as it was asked for, without what is a secret.
-fn named(station: &Station, name: &str) -> String {
+pub(crate) fn named(station: &Station, name: &str) -> String {
     ToolName::none_of(name).unwrap_or_else(|| station.scrub.clean(name))
 }
 

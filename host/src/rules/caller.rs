@@ -29,7 +29,7 @@ use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName};
 use crate::words::label::{Label, Source};
 use crate::words::limits::CONSULTS;
 use crate::words::lock::lock;
-use crate::words::message::Usage;
+use crate::words::message::{Cost, Usage};
 
 /// Who had the wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,7 +283,7 @@ impl Consults {
         server: &str,
         may: &Sampling,
         (reads, wants): (u64, u64),
-        price: impl FnOnce(u64, u64) -> u64,
+        price: impl FnOnce(u64, u64) -> Cost,
     ) -> Result<Reserved> {
         let mut samples = lock(&self.samples);
         let (asked, used) = samples.entry(server.to_owned()).or_default();
@@ -301,14 +301,20 @@ impl Consults {
             0 => left,
             wants => wants.min(left),
         };
+        let most = Usage {
+            input_tokens: reads,
+            output_tokens: writes,
+            cost: price(reads, writes),
+            ..Usage::default()
+        };
         let taken = self.take(Ahead {
             tokens: reads.saturating_add(writes),
-            micros: price(reads, writes),
+            micros: most.cost.micros,
             turns: 0,
         })?;
         *asked = asked.saturating_add(1);
         *used = used.saturating_add(reads).saturating_add(writes);
-        Ok(Reserved::new(taken, server, (reads, writes)))
+        Ok(Reserved::new(taken, server, most))
     }
 
     /// What a server has used of a model, in place of what was taken for it.
@@ -493,8 +499,8 @@ mod tests {
     use super::super::budget::Caps;
     use super::*;
 
-    fn free(_: u64, _: u64) -> u64 {
-        0
+    fn free(_: u64, _: u64) -> Cost {
+        Cost::default()
     }
 
     #[test]
@@ -556,7 +562,7 @@ mod tests {
         });
         let asks = |price: u64| {
             consults.admit_sample("c", &may, (5, 20), move |reads, writes| {
-                reads + writes * price
+                Cost::of(reads + writes * price)
             })
         };
         assert_eq!(code(asks(2)), Code::OverBudget);

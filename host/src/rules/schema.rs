@@ -38,6 +38,9 @@ const CHECK_WORK: usize = 50_000_000;
 const PARTS: &str =
     "pass a part at a time: `files.read` takes one with `length`, or with `first_line` and `lines`";
 
+/// What every schema is read as.
+const DRAFT: jsonschema::Draft = jsonschema::Draft::Draft202012;
+
 /// What looks once more at all that stands beside it.
 const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
@@ -50,7 +53,7 @@ impl Schema {
         let values = written_out(&source)?;
         let patterns = Patterns::of(&source)?;
         let validator = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft202012)
+            .with_draft(DRAFT)
             .with_pattern_options(patterns::engine())
             .build(&source)
             .map_err(|error| Error::bad_plugin(format!("not a usable JSON Schema: {error}")))?;
@@ -129,7 +132,8 @@ fn written_out(source: &Value) -> Result<usize> {
         Some(Extent { size, .. }) if size <= SCHEMA_VALUES => Ok(size),
         Some(_) | None => Err(Error::bad_plugin(format!(
             "a schema has more than {SCHEMA_VALUES} values with its references written out, is nested \
-             deeper than {JSON_DEPTH}, refers to itself, outside itself or with escapes, or has parts of another draft"
+             deeper than {JSON_DEPTH}, refers to itself, outside itself or with escapes, or has a part whose \
+             `$schema` is not that of 2020-12"
         ))),
     }
 }
@@ -185,8 +189,9 @@ impl<'a> Found<'a> {
                 "$dynamicRef" | "$recursiveRef" | "$id" | "$anchor" | "$dynamicAnchor",
                 Value::String(_),
             ) => None,
-            // What a part of an older draft calls itself is where its references begin.
-            ("$schema", Value::String(_)) if depth > 1 => None,
+            // What a part of an older draft calls itself is where its references begin. Whether it is data its key does not
+            // tell: `default` may be a property's name, and a reference may lead to it.
+            ("$schema", Value::String(draft)) if depth > 1 && !is_ours(draft) => None,
             _ => self.extent(part, depth),
         }
     }
@@ -213,6 +218,11 @@ impl Extent {
         self.size = self.size.saturating_add(part.size);
         self.height = self.height.max(part.height + 1);
     }
+}
+
+/// Whether a part that says so is read as all others are.
+fn is_ours(draft: &str) -> bool {
+    jsonschema::Draft::from_schema_uri(draft) == DRAFT
 }
 
 /// The pointer of a reference that everybody reads alike: the library decodes `%61`, and reads `~~1` as what it is.
@@ -416,6 +426,33 @@ mod tests {
                 .len(),
             1
         );
+    }
+
+    #[test]
+    fn a_part_may_say_that_it_is_of_the_draft_that_all_are_of() {
+        let with = |draft: &str| {
+            let part = json!({"$schema": draft, "$ref": "#/$defs/b"});
+            Schema::compile(json!({
+                "$schema": draft, "default": {"$schema": draft}, "items": {"$ref": "#/$defs/a"},
+                "$defs": {"a": part, "b": {"type": "null"}},
+            }))
+        };
+        for draft in [
+            "https://json-schema.org/draft/2020-12/schema",
+            "https://json-schema.org/draft/2020-12/schema#",
+            "http://json-schema.org/draft/2020-12/schema",
+        ] {
+            assert_eq!(with(draft).unwrap().issues(&json!([1])).len(), 1);
+        }
+        for draft in [
+            "https://json-schema.org/draft/2019-09/schema",
+            "http://json-schema.org/draft-07/schema#",
+            "https://a.test/own",
+            "",
+        ] {
+            let error = with(draft).unwrap_err();
+            assert!(error.message().contains("`$schema`"), "{draft}: {error}");
+        }
     }
 
     #[test]

@@ -339,17 +339,23 @@ impl Recall {
         });
     }
 
-    /// Compares a request with what was asked at its position before.
+    /// Compares a request with what was asked at its position before. The tool stands as it was asked for, and as it is
+    /// called where that is turned down.
     ///
     /// # Errors
     /// `Diverged` with the position and both digests.
-    pub fn compare(&self, position: u32, tool: &str, args: &WishedArgs) -> Result<()> {
+    pub fn compare(
+        &self,
+        position: u32,
+        (tool, named): (&str, &str),
+        args: &WishedArgs,
+    ) -> Result<()> {
         let Some(before) = self.calls.get(&position) else {
             return Ok(());
         };
         let now = wished(args);
         // What was turned down stands shortened in its record.
-        let same = before.subject == tool || before.subject == shown(tool);
+        let same = before.subject == tool || before.subject == shown(named);
         if same && before.content == now {
             return Ok(());
         }
@@ -357,7 +363,7 @@ impl Recall {
             "the script has changed its mind: request {position} was `{}` ({}), and is `{}` ({}) now",
             before.subject,
             digest_of(&before.content),
-            shown(tool),
+            shown(named),
             digest_of(&now)
         );
         Err(diverged(&what))

@@ -25,7 +25,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::label::Label;
 use crate::words::limits::{CALL_TIMEOUT_MS_MAX, CONSULT_ASKS};
-use crate::words::message::{Prompt, Reply, Usage};
+use crate::words::message::{Cost, Prompt, Reply, Usage};
 
 /// The models of a host, to be asked by whoever's run has one.
 #[derive(Debug)]
@@ -43,9 +43,14 @@ impl Counsel for Models {
         Box::pin(self.sampled(wish))
     }
 
-    fn price(&self, model: &str, (reads, writes): (u64, u64)) -> u64 {
+    fn price(&self, model: &str, (reads, writes): (u64, u64)) -> Cost {
+        let usage = Usage {
+            input_tokens: reads,
+            output_tokens: writes,
+            ..Usage::default()
+        };
         let model = self.0.get(model);
-        model.map_or(0, |model| model.priced.ahead(reads, writes))
+        model.map_or_else(Cost::unknown, |model| model.priced.cost(usage))
     }
 }
 
@@ -65,8 +70,9 @@ impl Models {
         let result = self.answer(wish, prompt, &shape, &mut usage).await;
         let telling = match &result {
             Err(error) if error.code() == Code::Cancelled => Telling::Free,
+            // Its words say how much was used, and that tells of what was given.
             Err(error) if error.code() == Code::OverBudget => {
-                Telling::Sentence("the budget of the run has no room for the question".to_owned())
+                Telling::Sentence("a budget or a limit has no room for the question".to_owned())
             }
             Err(error) if error.code() == Code::BadOutcome => {
                 Telling::Sentence("the model gave no answer that fits the shape".to_owned())
@@ -134,15 +140,14 @@ impl Models {
         let consults = &wish.caller.known.consults;
         let models = consults.models().iter();
         let models: Vec<&Model> = models.filter_map(|name| self.0.get(name)).collect();
-        let taken = consults.take(ahead(&models, (prompt, consults.reply_tokens())))?;
+        let mut taken = consults.take(ahead(&models, (prompt, consults.reply_tokens())))?;
         let reply = self.reply(wish, (&models, prompt)).await;
         let used = match &reply {
             Ok(reply) => reply.usage,
             Err(error) => error.spent().unwrap_or_default(),
         };
         usage.add(used);
-        consults.spend(used);
-        drop(taken);
+        taken.settle(used);
         reply
     }
 

@@ -19,7 +19,7 @@ pub(super) fn strict(sent: &[u8]) -> Result<Value, String> {
     json::parse_within(text, SERVER_JSON_DEPTH)
 }
 
-/// Counts what one server sends, over all its streams.
+/// Counts what one server sends, whichever way it comes.
 pub(super) struct Pace {
     most: (u32, usize),
     /// The second that is counted.

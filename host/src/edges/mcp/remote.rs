@@ -54,7 +54,7 @@ struct Parts {
     renewals: tokio::sync::Mutex<u64>,
     /// What it said when it wanted to know who asks.
     challenged: Challenged,
-    /// Of all its streams together: a new one is no new beginning.
+    /// Of all its streams and bodies together: a new one is no new beginning.
     pace: Mutex<Pace>,
     ending: Arc<Ending>,
 }
@@ -199,16 +199,22 @@ impl Desk {
         self.failed(&why)
     }
 
-    /// A body that is read whole, bounded.
+    /// A body that is read whole, bounded, and counted as a piece of a stream is.
     async fn read(&self, stream: Stream, most: usize) -> Answered<Vec<u8>> {
         let read = whole(stream, most).await;
-        read.map_err(|error| {
+        let body = read.map_err(|error| {
             if error.code() == Code::TooBig {
                 StreamableHttpError::ResponseBodyTooLarge { max_size: most }
             } else {
                 self.failed(error.message())
             }
-        })
+        })?;
+        let counted = lock(&self.0.pace).count(1, body.len());
+        counted.map_err(|why| {
+            self.0.ending.end(why.clone());
+            self.failed(&why)
+        })?;
+        Ok(body)
     }
 
     /// The message of a whole body. What is none ends the server, but for one that may not know what it was asked.

@@ -212,7 +212,9 @@ impl Asker {
         let tokens = reserved.most();
         let told = self.told(
             Want::Reply,
-            json!({"model": sampling.model, "reads": sample.reads(), "tokens": tokens}),
+            json!({
+                "model": sampling.model, "reads": sample.reads(), "tokens": tokens, "cost": reserved.cost(),
+            }),
         );
         let began = Clock::instant();
         let ask = async |permit: crate::gate::Permit<Told>| {

@@ -2,7 +2,7 @@
 //! away meanwhile has used them: whoever asks and leaves must not ask for nothing.
 
 use super::room::Taken;
-use crate::words::message::Usage;
+use crate::words::message::{Cost, Usage};
 
 /// Tokens that are taken for one wish. What it comes to is settled once, at the latest when this is dropped.
 #[derive(Debug)]
@@ -10,8 +10,8 @@ pub struct Reserved {
     /// Of the budget of the run.
     taken: Taken,
     server: String,
-    reads: u64,
-    writes: u64,
+    /// What it comes to at most.
+    most: Usage,
     /// Whether the model was asked.
     is_asked: bool,
     /// What it came to, as the provider says; and whether an answer came with it.
@@ -19,12 +19,11 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    pub(super) fn new(taken: Taken, server: &str, (reads, writes): (u64, u64)) -> Self {
+    pub(super) fn new(taken: Taken, server: &str, most: Usage) -> Self {
         Self {
             taken,
             server: server.to_owned(),
-            reads,
-            writes,
+            most,
             is_asked: false,
             told: None,
         }
@@ -33,7 +32,13 @@ impl Reserved {
     /// Tokens of the answer at most.
     #[must_use]
     pub fn most(&self) -> u64 {
-        self.writes
+        self.most.output_tokens
+    }
+
+    /// What so many cost, with all that the model reads.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        self.most.cost
     }
 
     /// The model is asked from now on: it costs, whoever still waits.
@@ -49,12 +54,12 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        let taken = self.reads.saturating_add(self.writes);
-        let reserved = Usage {
-            input_tokens: self.reads,
-            output_tokens: self.writes,
-            ..Usage::default()
-        };
+        let Usage {
+            input_tokens,
+            output_tokens,
+            ..
+        } = self.most;
+        let taken = input_tokens.saturating_add(output_tokens);
         let (usage, used) = match self.told {
             Some((usage, has_answered)) => {
                 let used = usage.input_tokens.saturating_add(usage.output_tokens);
@@ -62,12 +67,12 @@ impl Drop for Reserved {
                 let is_uncounted = has_answered && used == 0;
                 (usage, if is_uncounted { taken } else { used })
             }
-            None if self.is_asked => (reserved, taken),
+            None if self.is_asked => (self.most, taken),
             None => (Usage::default(), 0),
         };
         let consults = &self.taken.consults;
         consults.settle_sample(&self.server, taken, used);
-        consults.spend(usage);
+        self.taken.settle(usage);
     }
 }
 
@@ -79,8 +84,8 @@ mod tests {
     use super::super::Consults;
     use super::*;
 
-    fn free(_: u64, _: u64) -> u64 {
-        0
+    fn free(_: u64, _: u64) -> Cost {
+        Cost::default()
     }
 
     const MAY: (u64, u32) = (1_000, 9);
@@ -116,14 +121,22 @@ mod tests {
 
     #[test]
     fn a_server_that_goes_away_has_used_what_was_taken_for_it() {
-        let consults = Arc::<Consults>::default();
-        let mut taken = consults
-            .admit_sample("a", &may(), (100, 300), free)
-            .unwrap();
-        taken.asked();
-        drop(taken);
-        assert_eq!(left(&consults), 600);
-        assert_eq!(consults.usage().output_tokens, 300);
+        for cost in [Cost::of(7), Cost::unknown()] {
+            let consults = Arc::<Consults>::default();
+            let mut taken = consults
+                .admit_sample("a", &may(), (100, 300), |_, _| cost)
+                .unwrap();
+            taken.asked();
+            drop(taken);
+            assert_eq!(left(&consults), 600);
+            let expected = Usage {
+                input_tokens: 100,
+                output_tokens: 300,
+                cost,
+                ..Usage::default()
+            };
+            assert_eq!(consults.usage(), expected);
+        }
     }
 
     #[test]

@@ -79,6 +79,11 @@ impl Till {
         self.taken.micros = self.taken.micros.saturating_add(ahead.micros);
         Ok(())
     }
+
+    fn give_back(&mut self, ahead: Ahead) {
+        self.taken.tokens = self.taken.tokens.saturating_sub(ahead.tokens);
+        self.taken.micros = self.taken.micros.saturating_sub(ahead.micros);
+    }
 }
 
 impl Consults {
@@ -106,18 +111,26 @@ impl Consults {
     }
 }
 
-/// What is taken for one question, until this is dropped: what that came to is [spent](Consults::spend) before.
+/// What is taken for one question, until it is known what that came to, or this is dropped.
 #[derive(Debug)]
 pub struct Taken {
     pub(super) consults: Arc<Consults>,
     ahead: Ahead,
 }
 
+impl Taken {
+    /// Spends what the question came to, in place of what was taken for it: nobody sees both.
+    pub fn settle(&mut self, used: Usage) {
+        let ahead = std::mem::take(&mut self.ahead);
+        let mut till = lock(&self.consults.till);
+        till.used.add(used);
+        till.give_back(ahead);
+    }
+}
+
 impl Drop for Taken {
     fn drop(&mut self) {
-        let taken = &mut lock(&self.consults.till).taken;
-        taken.tokens = taken.tokens.saturating_sub(self.ahead.tokens);
-        taken.micros = taken.micros.saturating_sub(self.ahead.micros);
+        lock(&self.consults.till).give_back(self.ahead);
     }
 }
 
@@ -209,6 +222,21 @@ mod tests {
         assert!(consults.take(ahead(880, 450)).is_ok());
         refused(consults.take(ahead(881, 0)));
         assert_eq!(consults.usage(), used(120, 50));
+    }
+
+    #[test]
+    fn what_a_question_came_to_stands_in_place_of_what_was_taken_for_it() {
+        let consults = within(room(caps()));
+        let mut taken = consults.take(ahead(500, 300)).unwrap();
+        taken.settle(used(20, 10));
+        assert!(consults.take(ahead(880, 440)).is_ok());
+        refused(consults.take(ahead(881, 0)));
+        // Nothing is given back twice.
+        let _other = consults.take(ahead(100, 100)).unwrap();
+        drop(taken);
+        refused(consults.take(ahead(781, 0)));
+        refused(consults.take(ahead(0, 341)));
+        assert_eq!(consults.usage(), used(120, 60));
     }
 
     #[test]

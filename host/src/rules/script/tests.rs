@@ -268,15 +268,28 @@ fn another_wish_at_the_same_place_has_diverged() {
     let records = [record(0, 0, judged(at(0), "a.b", allow()))];
     let recall = Recall::of(&records, &Place::default(), |_| true);
     let same = WishedArgs::Json(json!({"a": 1}));
-    assert!(recall.compare(0, "a.b", &same).is_ok());
-    assert!(recall.compare(1, "x.y", &same).is_ok());
+    assert!(recall.compare(0, ("a.b", "a.b"), &same).is_ok());
+    assert!(recall.compare(1, ("x.y", "x.y"), &same).is_ok());
     for (tool, args) in [("a.c", json!({"a": 1})), ("a.b", json!({"a": 2}))] {
         let error = recall
-            .compare(0, tool, &WishedArgs::Json(args))
+            .compare(0, (tool, tool), &WishedArgs::Json(args))
             .unwrap_err();
         assert_eq!(error.code(), Code::Diverged);
         assert!(error.message().contains("request 0"), "{error}");
     }
+}
+
+#[test]
+fn what_was_turned_down_is_the_same_by_what_its_record_calls_it() {
+    let records = [record(0, 0, judged(at(0), "a name of 600 bytes", allow()))];
+    let recall = Recall::of(&records, &Place::default(), |_| true);
+    let args = WishedArgs::Json(json!({"a": 1}));
+    let long = "x".repeat(600);
+    let compare = |named: &str| recall.compare(0, (&long, named), &args);
+    assert!(compare("a name of 600 bytes").is_ok());
+    let error = compare("a name of 601 bytes").unwrap_err();
+    assert_eq!(error.code(), Code::Diverged);
+    assert!(!error.message().contains("xxx"), "{error}");
 }
 
 /// Each time, and not only by the last one (U-17).

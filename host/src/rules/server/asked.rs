@@ -18,7 +18,7 @@ use crate::words::inert::visible;
 use crate::words::label::Label;
 use crate::words::length::json_bytes;
 use crate::words::limits::servers::{SAMPLE_BYTES, SAMPLE_FRAME_TOKENS, SAMPLE_MESSAGES};
-use crate::words::message::{Message, Prompt, Reply, Usage};
+use crate::words::message::{Cost, Message, Prompt, Reply, Usage};
 
 /// Which wish of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,9 +242,12 @@ pub fn used_by(judged: &Judged, finished: &Finished) -> Usage {
     if !is_left || !finished.spent.usage.is_nothing() {
         return finished.spent.usage;
     }
+    let cost = said.get("cost").cloned();
+    let cost = cost.and_then(|cost| serde_json::from_value(cost).ok());
     Usage {
         input_tokens: said.get("reads").and_then(Value::as_u64).unwrap_or(0),
         output_tokens: sample_most(judged),
+        cost: cost.unwrap_or_else(Cost::unknown),
         ..Usage::default()
     }
 }
@@ -453,7 +456,7 @@ mod tests {
 
     fn judged(change: impl Fn(&mut Value)) -> Judged {
         let mut judged = json!({"effect": "fetch", "subject": "mcp:mail", "origin": "host",
-            "content": {"inline": {"model": "m", "reads": 3, "tokens": 5}}, "label": ["user"],
+            "content": {"inline": {"model": "m", "reads": 3, "tokens": 5, "cost": {"micros": 8}}}, "label": ["user"],
             "verdict": {"verdict": "allow", "rule": "`sampling` of [mcp.mail]"}});
         change(&mut judged);
         serde_json::from_value(judged).unwrap()
@@ -489,15 +492,18 @@ mod tests {
         };
         let used = |judged: &Judged, finished: &Finished| {
             let used = used_by(judged, finished);
-            (used.input_tokens, used.output_tokens)
+            (used.input_tokens, used.output_tokens, used.cost)
         };
-        let sample = judged(|_| {});
-        assert_eq!(used(&sample, &finished("in_doubt", 0)), (3, 5));
-        assert_eq!(used(&sample, &finished("in_doubt", 7)), (7, 1));
-        assert_eq!(used(&sample, &finished("cancelled", 0)), (0, 0));
+        let (sample, free) = (judged(|_| {}), Cost::default());
+        assert_eq!(used(&sample, &finished("in_doubt", 0)), (3, 5, Cost::of(8)));
+        assert_eq!(used(&sample, &finished("in_doubt", 7)), (7, 1, free));
+        assert_eq!(used(&sample, &finished("cancelled", 0)), (0, 0, free));
+        let unpriced = judged(|judged| judged["content"]["inline"]["cost"] = Value::Null);
+        let expected = (3, 5, Cost::unknown());
+        assert_eq!(used(&unpriced, &finished("in_doubt", 0)), expected);
         let form =
             judged(|judged| judged["verdict"]["rule"] = json!("`elicitation` of [mcp.mail]"));
-        assert_eq!(used(&form, &finished("in_doubt", 0)), (0, 0));
+        assert_eq!(used(&form, &finished("in_doubt", 0)), (0, 0, free));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::Script;
 use super::absent::{HELD_NAMED, instead, is_handles_name, taken_for_values};
 use crate::gate::all_asked;
-use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
+use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch, named};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
@@ -308,7 +308,8 @@ impl<'a> Life<'a> {
                     let most = u64::from(self.begun.bounds.calls);
                     return Err(Bound::ScriptCalls.passed("a script", most));
                 }
-                self.recall.compare(position, tool, args)?;
+                let called = named(self.script.station, tool);
+                self.recall.compare(position, (tool, &called), args)?;
                 self.line_up(position, tool);
                 under = under.join(&self.recall.under(position));
                 let (held, read) = self.shown_by(tool, args);

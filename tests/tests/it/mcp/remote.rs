@@ -152,10 +152,17 @@ fn answer_of_call(manner: &str, token: &Value, said: &Value) -> Option<String> {
                 "event: message\ndata: {progress}\n\nevent: message\ndata: {said}\n\n"
             ))
         }
-        "huge" => {
+        "huge" | "huge-json" => {
             let mut said = said.clone();
             said["result"] = json!({"content": [{"type": "text", "text": "x".repeat(50_000)}]});
-            events(&format!("data: {said}\n\n"))
+            match manner {
+                "huge" => events(&format!("data: {said}\n\n")),
+                _ => whole(
+                    "200 OK",
+                    "content-type: application/json\r\n",
+                    &said.to_string(),
+                ),
+            }
         }
         // Two readers would see two messages.
         "doubled" => whole("200 OK", "content-type: application/json\r\n", &doubled()),
@@ -370,14 +377,17 @@ async fn a_flood_of_events_ends_its_server() {
     assert!(gets(&remote) <= 5, "{}", gets(&remote));
 }
 
-/// Row 107: a long event is much to read, though it is one.
+/// Row 107: a long event is much to read, though it is one, and so is an answer that is no stream.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_bytes_ends_its_server() {
-    let remote = Remote::start("floods-long").await;
-    let limits = format!("{PRIVATE}\n[mcp.wiki.limits]\nbytes_per_s = 20000");
-    let rig = rig(&remote, &limits).await.open().await;
-    let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
-    let failed = error(&called.outcome);
-    assert_eq!(failed.code(), Code::FetchFailed);
-    assert!(failed.message().contains("bytes_per_s"), "{failed}");
+    for manner in ["floods-long", "huge-json"] {
+        let remote = Remote::start(manner).await;
+        let limits = format!("{PRIVATE}\n[mcp.wiki.limits]\nbytes_per_s = 20000");
+        let rig = rig(&remote, &limits).await.open().await;
+        let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
+        let failed = error(&called.outcome);
+        assert_eq!(failed.code(), Code::FetchFailed);
+        let said = failed.message();
+        assert!(said.contains("bytes_per_s"), "{manner}: {said}");
+    }
 }

@@ -90,6 +90,18 @@ async fn a_yes_is_acted_on_once_even_after_a_restart() {
     assert_eq!(written(&rig), "one\n");
 }
 
+/// Its record says how long it was, and no more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_goes_on_that_has_named_a_tool_at_great_length() {
+    let rig = opened().await;
+    let named = "const long = await tools['x'.repeat(300)]['y'.repeat(299)]({}).catch(error => error.code);";
+    let source = format!("{named}{}", ONE.replace("return [", "return [long, "));
+    let run = left(&rig, &source).await;
+    rig.answer(Say::Allow).await;
+    let called = rig.resume(&run).await.expect("it goes on");
+    assert_eq!(*rig::value(&called.outcome), json!(["unknown_tool", 2, 4]));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_no_is_an_error_that_the_script_can_catch() {
     let rig = opened().await;
