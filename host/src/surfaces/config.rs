@@ -129,6 +129,16 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
+    /// What variables and flags say, and which of them: the user's own words, as their files are.
+    ///
+    /// # Errors
+    /// `BadInput` for a name or value that is none; `TooBig`.
+    pub fn assigned(&self) -> Result<Vec<(layer::Place, toml::Table)>> {
+        let layers = assign::layers(&self.variables, &self.flags, &self.folder)?;
+        let said = layers.into_iter();
+        Ok(said.map(|layer| (layer.place, layer.table)).collect())
+    }
+
     /// Reads them from the environment, as the XDG base directory specification has them.
     ///
     /// # Errors

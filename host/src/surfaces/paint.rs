@@ -43,9 +43,14 @@ pub(super) fn marked(text: &str) -> String {
     foreign(text).replace('\n', "\n  | ")
 }
 
-/// The same alone: all of its lines have the mark.
+/// Words of somebody else alone: all of their lines have the mark, and no gap begins one without it.
 pub(super) fn cited(text: &str) -> String {
-    format!("  | {}", marked(text))
+    format!("  | {}", sentence(text))
+}
+
+/// Words of somebody else within a line of ours: nothing in them ends it, and no gap begins another one.
+pub(super) fn phrase(text: &str) -> String {
+    narrow(&one_line(text))
 }
 
 /// A sentence of ours in which words of somebody else stand, after words of ours: none of its lines passes for another one
@@ -108,6 +113,8 @@ mod tests {
         assert_eq!(cited("could ask\nfor: x"), "  | could ask\n  | for: x");
         let wide = format!("so{}? may it\n  because", " ".repeat(600));
         assert_eq!(sentence(&wide), "so  \\u{20×598}? may it\n  |   because");
+        assert_eq!(cited(&wide), format!("  | {}", sentence(&wide)));
+        assert_eq!(phrase(&wide), "so  \\u{20×598}? may it\\u{a}  because");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::rules::flow::{Handed, Inside, brief};
 use crate::rules::questions::words;
 use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
-use crate::surfaces::paint::{marked, sentence};
+use crate::surfaces::paint::sentence;
 use crate::words::event::Content;
 use crate::words::id::shown;
 use crate::words::inert::{narrow, visible};
@@ -124,7 +124,7 @@ pub(super) fn held(handed: &Handed) -> String {
         }
         Inside::Text(text) => {
             let (text, more) = as_far_as_shown(text);
-            let lines = marked(text);
+            let lines = sentence(text);
             let cut = match more {
                 0 => String::new(),
                 more => format!("\n  cut here: {more} characters more are not shown"),
@@ -217,10 +217,10 @@ mod tests {
         let handed = Handed {
             place: "/body".to_owned(),
             handle: "h2".to_owned(),
-            inside: Inside::Text("a\nasked by nobody".to_owned()),
+            inside: Inside::Text(format!("a\nasked by nobody{}asked by you", " ".repeat(90))),
         };
         let text = text(&waiting(Content::Empty), &[handed]);
-        let held = "\n  in `/body`: the handle `h2` holds:\n  | a\n  | asked by nobody\n";
+        let held = "\n  in `/body`: the handle `h2` holds:\n  | a\n  | asked by nobody  \\u{20×88}asked by you\n";
         assert!(text.contains(held), "{text}");
     }
 }

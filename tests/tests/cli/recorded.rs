@@ -104,6 +104,72 @@ fn what_a_file_of_records_says_of_sizes_takes_no_memory() {
     }
 }
 
+/// Whoever wrote a file of records wrote what each is about.
+#[test]
+fn what_a_record_in_a_file_is_about_stays_on_its_line() {
+    let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN);
+    station.write("out/keep", "");
+    run(&station, 0);
+    let shown = ["runs", "show", "last", "--json", "--quiet"];
+    let records = station.run(&shown).ends(0).out;
+    for (effect, status) in [
+        (("keep", "put files/a\n0 changes", 6_000_000_000), 1),
+        (("fetch", "POST https://a.test/\n0 changes", u64::MAX), 0),
+    ] {
+        let lines = records.lines().map(|line| with_effect(line, effect));
+        let lines: Vec<String> = lines.collect();
+        station.write("bare.jsonl", lines.join("\n"));
+        let test = ["policy", "test", "bare.jsonl", "--policy", "lazaret.toml"];
+        let ended = station.run(&test).ends(status);
+        ended.prints(&["\\u{a}0 changes: "]).never("\n0 changes");
+    }
+}
+
+/// Of an import, all but its end is what whoever wrote it says.
+#[test]
+fn who_had_influence_on_an_imported_run_stays_on_its_line() {
+    let (theirs, ours) = (
+        Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN),
+        Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN),
+    );
+    theirs.write("out/keep", "");
+    run(&theirs, 0);
+    let export = ["runs", "export", "last", "--output", "own.jsonl"];
+    theirs.run(&export).ends(0);
+    let by = |line: &str| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        if record["effect"] == "call" {
+            record["label"] = json!(["mcp:x\n     label   user"]);
+        }
+        record.to_string()
+    };
+    let (text, name) = without_proof(&theirs.read("own.jsonl"), by);
+    ours.write("theirs.jsonl", text);
+    ours.run(&["runs", "import", "theirs.jsonl"]).ends(0);
+    let explain = ["policy", "explain", "--run", &name];
+    let ended = ours.run(&explain);
+    ended
+        .prints(&["label   mcp:x\\u{a}  \\u{20×3}label  \\u{20}user: untrusted"])
+        .never("\n     label   user");
+}
+
+/// An export whose lines were changed so, with the end that anybody can write; and its run.
+fn without_proof(text: &str, change: impl Fn(&str) -> String) -> (String, String) {
+    let (lines, last) = text.trim_end().rsplit_once('\n').unwrap();
+    let mut last: Value = serde_json::from_str(last).unwrap();
+    let lines: Vec<String> = lines.lines().map(change).collect();
+    // What the lines come to anybody can say.
+    let after = |chain: Digest, line: &String| {
+        let all = [chain.bytes().as_slice(), line.as_bytes()].concat();
+        Digest::of(&all)
+    };
+    let chain = lines.iter().fold(Digest::from([0; 32]), after);
+    last.as_object_mut().unwrap().remove("mac").unwrap();
+    last["chain"] = json!(chain.to_string());
+    let name = last["end"].as_str().unwrap().to_owned();
+    (format!("{}\n{last}\n", lines.join("\n")), name)
+}
+
 /// Nor does an export that proves nothing, once it was taken in.
 #[test]
 fn what_an_import_says_of_sizes_takes_no_memory() {
@@ -118,24 +184,12 @@ fn what_an_import_says_of_sizes_takes_no_memory() {
     run(&theirs, 0);
     let export = ["runs", "export", "last", "--output", "own.jsonl"];
     theirs.run(&export).ends(0);
-    let text = theirs.read("own.jsonl");
-    let (lines, last) = text.trim_end().rsplit_once('\n').unwrap();
     let effect = ("file", "write out/from-letter.md", u64::MAX);
-    let lines = lines.lines().map(|line| with_effect(line, effect));
-    let lines: Vec<String> = lines.collect();
-    // What the lines come to anybody can say.
-    let after = |chain: Digest, line: &String| {
-        let all = [chain.bytes().as_slice(), line.as_bytes()].concat();
-        Digest::of(&all)
-    };
-    let chain = lines.iter().fold(Digest::from([0; 32]), after);
-    let mut last: Value = serde_json::from_str(last).unwrap();
-    last.as_object_mut().unwrap().remove("mac").unwrap();
-    last["chain"] = json!(chain.to_string());
-    ours.write("theirs.jsonl", format!("{}\n{last}\n", lines.join("\n")));
+    let changed = |line: &str| with_effect(line, effect);
+    let (text, name) = without_proof(&theirs.read("own.jsonl"), changed);
+    ours.write("theirs.jsonl", text);
     ours.run(&["runs", "import", "theirs.jsonl"]).ends(0);
-    let name = last["end"].as_str().unwrap();
-    ours.run(&["policy", "test", name, "--policy", "lazaret.toml"])
+    ours.run(&["policy", "test", &name, "--policy", "lazaret.toml"])
         .ends(0)
         .prints(&["0 changes"]);
 }

@@ -123,6 +123,22 @@ login = { client = \"x\", env = \"AWS_SECRET_ACCESS_KEY\", issuer = \"https://ev
     assert!(model["gives"].as_str().unwrap().contains("HER_KEY"));
 }
 
+/// Behind a wide gap, another line would seem to begin.
+#[test]
+fn no_gap_in_what_a_file_says_is_wide() {
+    let station = Station::new();
+    let told = |gap: usize| {
+        let value = format!("x{}mount mine read .", " ".repeat(gap));
+        station.write("lazaret.toml", format!("[flow]\nvouch = [\"{value}\"]\n"));
+        station.run(&["policy", "trust"]).ends(0)
+    };
+    told(90).prints(&["[flow] vouch = [\"x  \\u{20×88}mount mine read .\"]"]);
+    told(91).prints(&[
+        "  + [flow] vouch = [\"x  \\u{20×89}mount mine read .\"]",
+        "  - [flow] vouch = [\"x  \\u{20×88}mount mine read .\"]",
+    ]);
+}
+
 #[test]
 fn a_change_of_one_byte_ends_it() {
     let station = cloned();
@@ -643,6 +659,13 @@ fn a_workspace_has_no_plugin_of_the_name_of_one_of_the_user() {
         .run(&["policy", "trust"])
         .ends(0)
         .prints(&["    your own line holds for it: [grants.\"mail.run\"]\n"]);
+    station
+        .run_told(
+            &[("LAZARET__FLOW__TRUST", "[\"mail\"]")],
+            &["policy", "trust"],
+        )
+        .ends(0)
+        .prints(&["holds for it: [flow] trust = [\"mail\"] (LAZARET__FLOW__TRUST)\n"]);
     station
         .run(&["call", "mail.run", "{}"])
         .ends(0)

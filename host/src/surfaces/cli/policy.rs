@@ -86,13 +86,18 @@ fn end_trust(scene: &Scene, (pins, state): (Pins, &StateFolder), path: &Path) ->
     Ok(0)
 }
 
-/// All that the user's own files say, a line each.
+/// All that the user says themselves, a line each: in their files, in variables, and by flags.
 fn own_lines(scene: &Scene) -> Result<BTreeSet<String>> {
     let mut lines = BTreeSet::new();
     for path in [&scene.around.system_file, &scene.around.user_file] {
         if let Some(file) = ConfigFile::read_if_there(path)? {
             lines.extend(since::lines(&file, path));
         }
+    }
+    for (place, table) in scene.around.assigned()? {
+        let mut said = BTreeSet::new();
+        since::of_table("", &table, &mut said);
+        lines.extend(said.into_iter().map(|line| format!("{line} ({place})")));
     }
     Ok(lines)
 }

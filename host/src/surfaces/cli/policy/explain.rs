@@ -13,10 +13,9 @@ use crate::rules::questions::words;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
 use crate::runs::host::Host;
-use crate::surfaces::paint::{bad, faint, foreign, good, sentence, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, good, phrase, sentence, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Surface, Verdict, Weighed};
-use crate::words::inert::one_line;
 use crate::words::label::Source;
 use crate::words::message::WishedArgs;
 
@@ -214,7 +213,7 @@ fn describe(explained: &Explained) {
         print::line(format!("  {}", steers(value)));
     }
     for path in &explained.content {
-        print::line(format!("  {} {}", faint("content"), one_line(path)));
+        print::line(format!("  {} {}", faint("content"), phrase(path)));
     }
 }
 
@@ -228,7 +227,7 @@ fn guess(argument: &str, explained: &Explained) {
     print::line(format!(
         "{} if `{}` is a path, {} {would}",
         faint("guess"),
-        one_line(argument),
+        phrase(argument),
         strong(foreign(&explained.subject)),
     ));
 }
@@ -238,14 +237,14 @@ pub(super) fn steers(value: &Weighed) -> String {
     let witness = if value.witness.is_empty() {
         warn("nobody vouches for it")
     } else {
-        good(one_line(&value.witness))
+        good(phrase(&value.witness))
     };
     format!(
         "{} {} = {} ({}): {witness}",
         faint("steers "),
-        one_line(&value.argument),
-        strong(one_line(&value.value)),
-        one_line(&value.kind),
+        phrase(&value.argument),
+        strong(phrase(&value.value)),
+        phrase(&value.kind),
     )
 }
 
@@ -256,17 +255,17 @@ fn arguments(said: &ToolFlow) {
         print::line(format!(
             "  {} {} ({})",
             faint("steers "),
-            one_line(path),
+            phrase(path),
             kind.word()
         ));
     }
     let content = said.content.iter().chain([&said.naming]);
     for path in content.filter(|path| !path.is_empty()) {
-        print::line(format!("  {} {}", faint("content"), one_line(path)));
+        print::line(format!("  {} {}", faint("content"), phrase(path)));
     }
     print::line(format!("  {} everything else", faint("steers ")));
     for value in &said.vouch {
-        print::line(format!("  {} {}", faint("vouched"), one_line(value)));
+        print::line(format!("  {} {}", faint("vouched"), phrase(value)));
     }
 }
 

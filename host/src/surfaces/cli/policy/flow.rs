@@ -8,10 +8,9 @@ use super::super::{Scene, print};
 use super::explain::steers;
 use crate::rules::flow::class::{Class, Integrity};
 use crate::runs::flowed::{Flowed, Holds, Steered};
-use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
+use crate::surfaces::paint::{bad, faint, good, phrase, sentence, strong, warn};
 use crate::words::error::Result;
 use crate::words::event::Verdict;
-use crate::words::inert::one_line;
 use crate::words::label::Source;
 
 pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
@@ -40,11 +39,11 @@ fn describe(flowed: &Flowed) {
         Verdict::Deny(_) => bad("deny"),
     };
     let seq = faint(format!("{:>4}", flowed.seq));
-    let subject = strong(one_line(&flowed.subject));
-    let by = faint(format!("by {}", one_line(&flowed.origin)));
+    let subject = strong(phrase(&flowed.subject));
+    let by = faint(format!("by {}", phrase(&flowed.origin)));
     print::line(format!(
         "{seq} {word} {subject} {by}: {}",
-        marked(flowed.verdict.reason())
+        sentence(flowed.verdict.reason())
     ));
     for value in &flowed.values {
         print::line(format!("     {}", steers(&value.weighed)));
@@ -59,8 +58,8 @@ fn describe(flowed: &Flowed) {
                 faint("from"),
                 from.seq,
                 from.tool,
-                one_line(path),
-                foreign(&from.label.to_string())
+                phrase(path),
+                phrase(&from.label.to_string())
             ));
         }
     }
@@ -68,7 +67,7 @@ fn describe(flowed: &Flowed) {
         print::line(format!("     {}", held(holds)));
     }
     for (source, class) in &flowed.sources {
-        let (source, class) = (foreign(&source.to_string()), classed(*class));
+        let (source, class) = (phrase(&source.to_string()), classed(*class));
         print::line(format!("     {} {source}: {class}", faint("label  ")));
     }
 }
@@ -77,9 +76,9 @@ fn describe(flowed: &Flowed) {
 fn held(holds: &Holds) -> String {
     let argument = match holds.taken.argument.as_str() {
         "" => "/".to_owned(),
-        argument => one_line(argument),
+        argument => phrase(argument),
     };
-    let handle = strong(one_line(&holds.taken.handle));
+    let handle = strong(phrase(&holds.taken.handle));
     let said = holds.said(classed);
     format!("{} {argument} = {handle}: {said}", faint("holds  "))
 }

@@ -14,15 +14,15 @@ use crate::guests::plugin::PluginBytes;
 use crate::rules::advice::{key_of, quoted, written};
 use crate::rules::grant::Access;
 use crate::surfaces::config::file::{
-    AgentTable, ConfigFile, FetchEntry, GrantTable, ModelTable, MountTable, PluginEntry, looking,
+    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, ModelTable, MountTable,
+    PluginEntry, looking,
 };
-use crate::surfaces::config::mcp::{McpTable, VariableTable};
+use crate::surfaces::config::mcp::{KeptTable, McpTable, VariableTable};
 use crate::surfaces::config::mcp_asks::{ElicitationWord, SamplingTable};
 use crate::surfaces::config::mcp_login::LoginTable;
 use crate::surfaces::config::secrets::SecretTable;
 use crate::surfaces::config::traces::HeaderTable;
-use crate::surfaces::paint::strong;
-use crate::words::inert::one_line;
+use crate::surfaces::paint::{phrase, strong};
 
 /// One thing, and what the file gives it.
 #[derive(Debug, Serialize)]
@@ -85,7 +85,7 @@ const TRACES_IN_WORDS: [&str; 3] = ["endpoint", "private", "headers"];
 /// Characters of what an agent is told, and of a value of a thing, that are shown.
 const SHOWN: usize = 1_000;
 
-/// All that the file at `path` gives, the widest first. `own` is what the user's own files say, a line each.
+/// All that the file at `path` gives, the widest first. `own` is what the user says themselves, a line each.
 pub(in crate::surfaces::cli) fn gifts(
     file: &ConfigFile,
     path: &Path,
@@ -152,12 +152,15 @@ fn cut(text: &str, path: &Path) -> (String, String) {
     (start, more)
 }
 
-/// Lines of the user's own files that speak of what has this name, which is another's than theirs: they hold for it.
+/// Lines of the user's own that speak of what has this name, which is another's than theirs: they hold for it.
 fn yours(own: &BTreeSet<String>, name: &str) -> Vec<String> {
     let parts = [
         format!("\"{name}."),
         format!(":{name}."),
         format!(":{name}/"),
+        format!("mcp:{name}\""),
+        // A line about all tools is about its tools as well.
+        "\"*\"".to_owned(),
     ];
     let plugin = format!("\"{name}\"");
     let is_about = |line: &&String| {
@@ -175,11 +178,11 @@ pub(super) fn say(gifts: &[Gift]) {
     for gift in gifts {
         print::line(format!(
             "  {} {}",
-            strong(one_line(&gift.what)),
-            one_line(&gift.gives)
+            strong(phrase(&gift.what)),
+            phrase(&gift.gives)
         ));
         for more in &gift.with {
-            print::line(format!("    {}", one_line(more)));
+            print::line(format!("    {}", phrase(more)));
         }
     }
 }
@@ -195,9 +198,11 @@ fn of_server(name: &str, server: &McpTable) -> Gift {
     };
     let variables = server.env.iter().map(|(variable, said)| match said {
         VariableTable::Plain(value) => format!("{variable}={value} in its environment"),
-        VariableTable::Kept(kept) => {
-            let kept = kept_in(kept.env.as_deref(), kept.secret.as_deref());
-            format!("{kept} in its variable {variable}")
+        VariableTable::Kept(KeptTable { env, secret }) => {
+            format!(
+                "{} in its variable {variable}",
+                kept_in(env.as_deref(), secret.as_deref())
+            )
         }
     });
     let folder = server.folder.iter();
@@ -235,24 +240,31 @@ fn of_tools(server: &str, tables: &Table) -> Vec<String> {
 
 /// Whom a login tells what: a secret goes to whoever the file names.
 fn of_login(login: &LoginTable) -> Vec<String> {
+    let LoginTable {
+        client,
+        secret,
+        env,
+        scope,
+        issuer,
+        token,
+    } = login;
     let mut said = Vec::new();
-    let issuer = login.issuer.as_deref();
     if *login != LoginTable::default() {
-        let client = match login.client.as_str() {
+        let client = match client.as_str() {
             "" => "as a new client",
             client => client,
         };
-        let secret = match (&login.env, &login.secret) {
+        let secret = match (env, secret) {
             (None, None) => String::new(),
             (env, secret) => format!(" with {}", kept_in(env.as_deref(), secret.as_deref())),
         };
-        let issuer = issuer.unwrap_or("whoever it names");
+        let issuer = issuer.as_deref().unwrap_or("whoever it names");
         said.push(format!("login: {client}{secret}, told to {issuer}"));
     }
-    let token = login.token.iter();
+    let token = token.iter();
     said.extend(token.map(|token| format!("login: code and secret go to {token}")));
-    if !login.scope.is_empty() {
-        said.push(format!("login: asks for {}", login.scope));
+    if !scope.is_empty() {
+        said.push(format!("login: asks for {scope}"));
     }
     said
 }
@@ -373,10 +385,7 @@ fn of_grant(tools: &str, grant: &GrantTable) -> Gift {
     let mounts = grant.mounts.iter();
     with.extend(mounts.map(|(mount, access)| format!("{} in mount {mount}", access.word())));
     with.extend(grant.calls.iter().map(|tools| format!("calls {tools}")));
-    let secrets = grant.secrets.iter();
-    with.extend(
-        secrets.map(|secret| format!("secret {} to {}{}", secret.name, secret.to, placed(secret))),
-    );
+    with.extend(grant.secrets.iter().map(carried));
     if grant.wasi_files {
         with.push("its mounts through wasi:filesystem (wasi_files)".to_owned());
     }
@@ -386,26 +395,57 @@ fn of_grant(tools: &str, grant: &GrantTable) -> Gift {
     }
 }
 
-/// Where a secret stands in the request.
-fn placed(secret: &SecretTable) -> String {
+/// Where a secret goes, and where it stands in the request.
+fn carried(secret: &SecretTable) -> String {
+    let SecretTable {
+        name,
+        to,
+        header,
+        before,
+        query,
+        json,
+        basic,
+    } = secret;
     let places = [
-        ("header", &secret.header),
-        ("query parameter", &secret.query),
-        ("JSON field", &secret.json),
-        ("password of", &secret.basic),
-        ("after", &secret.before),
+        ("header", header),
+        ("query parameter", query),
+        ("JSON field", json),
+        ("password of", basic),
+        ("after", before),
     ];
     let places = places.into_iter();
     let places = places.filter_map(|(what, place)| Some(format!(", {what} {}", place.as_ref()?)));
-    places.collect()
+    format!("secret {name} to {to}{}", places.collect::<String>())
 }
 
 fn destination(entry: &FetchEntry) -> String {
-    let (url, methods, private) = match entry {
-        FetchEntry::Url(url) => (url, looking(), false),
-        FetchEntry::Table(table) => (&table.url, table.methods.clone(), table.private),
-    };
-    format!("{} {url}{}", methods.join("|"), at_private(private))
+    match entry {
+        FetchEntry::Url(url) => format!("{} {url}", looking().join("|")),
+        FetchEntry::Table(table) => bounded(table),
+    }
+}
+
+/// A destination with its bounds.
+fn bounded(table: &FetchTable) -> String {
+    let FetchTable {
+        url,
+        methods,
+        private,
+        max_request_bytes,
+        max_answer_bytes,
+        per_minute,
+    } = table;
+    let bounds = [
+        max_request_bytes.map(|bytes| format!(", at most {bytes} bytes in a request")),
+        max_answer_bytes.map(|bytes| format!(", at most {bytes} bytes in an answer")),
+        per_minute.map(|count| format!(", at most {count} requests a minute")),
+    ];
+    let bounds: String = bounds.into_iter().flatten().collect();
+    format!(
+        "{} {url}{}{bounds}",
+        methods.join("|"),
+        at_private(*private)
+    )
 }
 
 fn at_private(private: bool) -> &'static str {
@@ -417,8 +457,13 @@ fn at_private(private: bool) -> &'static str {
 }
 
 fn in_header((header, said): (&String, &HeaderTable)) -> String {
-    let kept = kept_in(said.env.as_deref(), said.secret.as_deref());
-    let before = match said.before.as_str() {
+    let HeaderTable {
+        env,
+        secret,
+        before,
+    } = said;
+    let kept = kept_in(env.as_deref(), secret.as_deref());
+    let before = match before.as_str() {
         "" => String::new(),
         before => format!(", after {before}"),
     };
@@ -652,6 +697,13 @@ mcp_server | [mcp_server]\ncalls = 9 | [mcp_server] calls = 9
                 "secret s to https://x.test/, header h, after Bearer",
             ],
         );
+        let bounded = "{ url = \"https://x.test/\", max_request_bytes = 7, max_answer_bytes = 8, per_minute = 9 }";
+        says(
+            &format!("[grants.\"e.f\"]\nfetch = [{bounded}]\n"),
+            &[
+                "GET|HEAD https://x.test/, at most 7 bytes in a request, at most 8 bytes in an answer, at most 9 requests a minute",
+            ],
+        );
         let traces = "[traces]\nendpoint = \"https://x.test\"\nservice_name = \"n\"\n";
         says(traces, &["https://x.test", "[traces] service_name = \"n\""]);
         let agent = "[agents.a]\ninstructions = \"Do.\"\nturns = 9\nanswer = { title = \"t\" }\n";
@@ -679,13 +731,19 @@ mcp_server | [mcp_server]\ncalls = 9 | [mcp_server] calls = 9
     #[test]
     fn lines_of_the_users_own_that_hold_for_what_a_workspace_brings_are_said() {
         let own = [
+            "[flow.classes.\"mcp:mail\"] integrity = \"trusted\"",
+            "[flow.classes.\"scalar:mcp:mail\"] secrecy = \"public\"",
             "[flow.classes.\"tool:mail.read\"] integrity = \"trusted\"",
+            "[flow] release = [\"*\"]",
             "[flow] trust = [\"mail\"]",
+            "[grants.\"*\"] notes = \"write\"",
             "[grants.\"mail.*\"] notes = \"write\"",
             "block = [\"mail.delete\"]",
         ];
         let others = [
             "[agents.mail] models = [\"mail\"]",
+            "[flow.classes.\"file:mail\"] integrity = \"trusted\"",
+            "[flow.classes.\"mcp:mailer\"] integrity = \"trusted\"",
             "block = [\"email.send\", \"mailer.send\"]",
             "[grants.\"web.*\"] fetch = [\"https://mail.test/\"]",
         ];

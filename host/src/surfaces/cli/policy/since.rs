@@ -10,8 +10,8 @@ use toml::{Table, Value};
 use super::super::print;
 use crate::rules::advice::{key_of, written};
 use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::paint::phrase;
 use crate::words::id::Digest;
-use crate::words::inert::one_line;
 
 /// Characters of a value that are shown; of a longer one, its digest says that it is another.
 const SHOWN: usize = 200;
@@ -42,7 +42,7 @@ impl Since {
         print::line("since it was trusted last:");
         for (sign, lines) in [("+", &self.new), ("-", &self.gone)] {
             for line in lines {
-                print::line(format!("  {sign} {}", one_line(line)));
+                print::line(format!("  {sign} {}", phrase(line)));
             }
         }
     }
@@ -65,7 +65,8 @@ pub(in crate::surfaces::cli) fn lines(file: &ConfigFile, path: &Path) -> BTreeSe
     all
 }
 
-fn of_table(place: &str, table: &Table, all: &mut BTreeSet<String>) {
+/// The lines of a table that stands in these others.
+pub(super) fn of_table(place: &str, table: &Table, all: &mut BTreeSet<String>) {
     if table.is_empty() && !place.is_empty() {
         all.insert(format!("[{place}]"));
     }

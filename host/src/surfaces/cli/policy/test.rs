@@ -11,7 +11,7 @@ use crate::gate::journal::Journal;
 use crate::runs::host::Host;
 use crate::runs::rejudge::{Change, Rejudged, Untold};
 use crate::surfaces::config::Config;
-use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
+use crate::surfaces::paint::{bad, faint, good, phrase, sentence, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Record, Verdict};
 use crate::words::id::RunId;
@@ -112,7 +112,7 @@ fn describe((run, tried): &Tried) {
     let told = match tried {
         Ok(told) => told,
         Err(error) => {
-            let why = marked(error.message());
+            let why = sentence(error.message());
             print::line(format!("{}  {why}", warn("not judged again")));
             return;
         }
@@ -120,13 +120,13 @@ fn describe((run, tried): &Tried) {
     for change in &told.changes {
         let (was, now) = (painted(&change.was), painted(&change.now));
         let seq = faint(format!("{:>4}", change.seq));
-        let subject = strong(foreign(&change.subject));
-        let reason = marked(change.now.reason());
+        let subject = strong(phrase(&change.subject));
+        let reason = sentence(change.now.reason());
         print::line(format!("{seq} {was} → {now}  {subject}: {reason}"));
     }
     for untold in &told.untold {
         let seq = faint(format!("{:>4}", untold.seq));
-        let (subject, why) = (foreign(&untold.subject), marked(&untold.why));
+        let (subject, why) = (phrase(&untold.subject), sentence(&untold.why));
         print::line(format!(
             "{seq} {}  {subject}: {why}",
             warn("not judged again")
