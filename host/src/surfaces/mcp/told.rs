@@ -99,18 +99,8 @@ pub(super) fn pending(
             )]
         }
     };
-    for one in waiting {
-        let id = &one.question.id;
-        let allow = format!(
-            "a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})"
-        );
-        let look = format!(
-            "A person reads all of it, and how it is answered, with: lazaret ask show {id}"
-        );
-        let (allow, look) = (again::hint(&allow), again::hint(&look));
-        let told = question::told(one, waiting.len(), (&allow, &look));
-        lines.push(format!("question {id}:\n{told}"));
-    }
+    let questions = waiting.iter().map(|one| asks(one, waiting.len()).0);
+    lines.extend(questions);
     if let (Some(map), Some((run, ticket))) = (envelope.as_object_mut(), run) {
         let args = json!({"run": ticket});
         lines.push(format!("then call `{RESUME_RUN}` with {args}"));
@@ -126,6 +116,25 @@ pub(super) fn pending(
     clean_strings(&mut envelope, &plain);
     let text = policy.without_origin(&lines.join("\n"));
     with(vec![ContentBlock::text(text)], envelope)
+}
+
+/// A question, one of so many, and what a person may do about it; and whether that is all of it.
+fn asks(waiting: &Waiting, together: usize) -> (String, bool) {
+    let id = &waiting.question.id;
+    let allow =
+        format!("a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})");
+    let look =
+        format!("A person reads all of it, and how it is answered, with: lazaret ask show {id}");
+    let deny = format!("a person denies it with: lazaret ask deny {id}");
+    let (allow, look) = (again::hint(&allow), again::hint(&look));
+    let deny = again::hint(&deny);
+    let next = question::Next {
+        allow: &allow,
+        look: &look,
+        deny: &deny,
+    };
+    let (told, whole) = question::told(waiting, together, next);
+    (format!("question {id}:\n{told}"), whole)
 }
 
 /// A request that cannot be answered with an outcome at all: the error of the protocol, with ours inside.
