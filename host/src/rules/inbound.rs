@@ -316,7 +316,10 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// The letter of ours that one of another script, or one of another form, looks like.
+/// Signs of ours that stand in addresses, paths and names.
+const SIGNS: &str = "-./@:_";
+
+/// The letter, digit or sign of ours that one of another script, or one of another form, looks like.
 pub(in crate::rules) fn looks_like(c: char) -> Option<char> {
     if c.is_ascii() {
         return None;
@@ -327,10 +330,17 @@ pub(in crate::rules) fn looks_like(c: char) -> Option<char> {
     let mut parts = parts.chars();
     let alike = parts.next()?;
     let alone = parts.next().is_none();
-    (alone && alike.is_ascii_alphabetic()).then_some(alike)
+    let ours = alike.is_ascii_alphabetic()
+        || (alike.is_ascii_digit() || SIGNS.contains(alike)) && !stands_apart(c);
+    (alone && ours).then_some(alike)
 }
 
-/// Letters of other scripts that look like one of ours.
+/// Whether nobody takes it for a digit or sign of ours: it is raised, lowered or in a circle, or a dash that is twice as long.
+fn stands_apart(c: char) -> bool {
+    matches!(c, '²' | '³' | '¹' | '⁰'..='₎' | '①'..='⓿' | '—')
+}
+
+/// Letters of other scripts, and signs, that look like one of ours.
 fn plain(c: char) -> char {
     match c {
         'а' | 'Α' | 'А' | 'α' | 'ɑ' | 'ꓮ' => 'a',
@@ -361,7 +371,9 @@ fn plain(c: char) -> char {
         'Ζ' | 'Ꮓ' | 'ꓜ' => 'z',
         '‘' | '’' | '‚' | '′' => '\'',
         '“' | '”' | '„' | '″' => '"',
-        '–' | '—' | '‐' | '‑' | '−' => '-',
+        '–' | '—' | '‐' | '‑' | '‒' | '−' | '⁃' | '˗' => '-',
+        '⁄' | '∕' | '⧸' => '/',
+        '∶' | '꞉' => ':',
         other => other,
     }
 }

@@ -39,6 +39,17 @@ impl Shown {
     }
 }
 
+/// What is said in place of arguments that are not on record, the same wherever a question is shown: whoever agrees agrees to
+/// what nobody has read.
+pub(super) fn unseen(content: &Content) -> Option<String> {
+    match content {
+        Content::Stored { bytes, .. } | Content::Size { bytes } => Some(format!(
+            "its arguments ({bytes} bytes) are secret, and are shown to nobody"
+        )),
+        Content::Inline(_) | Content::Empty => None,
+    }
+}
+
 /// What is asked, with what, and why; hidden characters are shown. Whoever agrees agrees to all of it.
 pub(super) fn text(waiting: &Waiting, handed: &[Handed]) -> String {
     let asked = &waiting.question;
@@ -55,6 +66,7 @@ pub(super) fn text(waiting: &Waiting, handed: &[Handed]) -> String {
             }
         }
     }
+    lines.extend(unseen(&waiting.content).map(|said| format!("  {said}")));
     lines.extend(handed.iter().map(|one| format!("  in {}", held(one))));
     let reasons = words::reasons(&asked.reasons).into_iter();
     lines.extend(reasons.map(|reason| format!("because {}", sentence(reason))));
@@ -71,16 +83,30 @@ pub(super) fn text(waiting: &Waiting, handed: &[Handed]) -> String {
     lines.join("\n")
 }
 
-/// A question, one of so many that are told together, and what follows it: how it is allowed where that is all of it, and
-/// where all of it is read where it is not. What handles hold is not added: models may read such a text.
-pub(super) fn told(waiting: &Waiting, together: usize, (allow, look): (&str, &str)) -> String {
+/// What may follow a question that is told, in the words of whoever tells it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next<'a> {
+    /// How it is allowed.
+    pub(super) allow: &'a str,
+    /// Where all of it is read.
+    pub(super) look: &'a str,
+    /// How it is denied.
+    pub(super) deny: &'a str,
+}
+
+/// A question, one of so many that are told together, and what follows it: how it is allowed where that is all of it, where all
+/// of it is read where it is not, and how it is denied where nobody reads it anywhere. Beside it, whether that is all of it.
+/// What handles hold is not added: models may read such a text.
+pub(super) fn told(waiting: &Waiting, together: usize, next: Next<'_>) -> (String, bool) {
     let most = QUESTION_CHARS.checked_div(together);
     let shown = Shown::of(text(waiting, &[]), most.unwrap_or(QUESTION_CHARS));
-    let next = match shown.missing == 0 && shows_all(&waiting.content) {
-        true => allow.to_owned(),
-        false => format!("This is not all that is asked. {look}"),
+    let whole = shown.missing == 0 && shows_all(&waiting.content);
+    let next = match (whole, unseen(&waiting.content)) {
+        (true, _) => next.allow.to_owned(),
+        (false, Some(_)) => next.deny.to_owned(),
+        (false, None) => format!("This is not all that is asked. {}", next.look),
     };
-    format!("{}\n\n{next}", shown.text)
+    (format!("{}\n\n{next}", shown.text), whole)
 }
 
 /// Whether arguments, written out, are all that is meant by them.
@@ -175,7 +201,14 @@ mod tests {
 
     /// What is told of it, beside so many others.
     fn beside(content: &Content, together: usize) -> String {
-        told(&waiting(content.clone()), together, ("ALLOW", "LOOK"))
+        let next = Next {
+            allow: "ALLOW",
+            look: "LOOK",
+            deny: "DENY",
+        };
+        let (text, whole) = told(&waiting(content.clone()), together, next);
+        assert_eq!(whole, text.contains("ALLOW"), "{text}");
+        text
     }
 
     #[test]
@@ -197,7 +230,6 @@ mod tests {
             // Together they are no longer than one.
             (padded(2_000), 10),
             (Content::Inline(json!({"to": [{"$handle": "h1"}]})), 1),
-            (Content::Size { bytes: 1 }, 1),
         ] {
             let part = beside(&content, together);
             assert!(
@@ -210,6 +242,22 @@ mod tests {
             .map(|_| beside(&padded(QUESTION_CHARS), 10).chars().count())
             .sum();
         assert!(all < QUESTION_CHARS + 1_000, "{all}");
+    }
+
+    #[test]
+    fn of_what_nobody_reads_it_is_said_that_nobody_does() {
+        let said = "its arguments (7 bytes) are secret, and are shown to nobody";
+        let secret = Content::Size { bytes: 7 };
+        assert_eq!(unseen(&secret).as_deref(), Some(said));
+        let told = beside(&secret, 1);
+        assert!(told.contains(&format!("\n  {said}\n")), "{told}");
+        assert!(told.ends_with("\n```\n\nDENY"), "{told}");
+        // The console says it in its own language.
+        let console = include_str!("http/console/questions.js");
+        let said = said.replace("7", "${secret.bytes}");
+        assert!(console.contains(&said), "{said}");
+        assert_eq!(unseen(&Content::Empty), None);
+        assert_eq!(unseen(&Content::Inline(json!({}))), None);
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub const GUEST_SLOTS_INNER: usize = 32;
 /// Length of a tick of the epoch clock.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// What the user and the operator typed for one run, as far as it is a witness.
+/// What the user and the operator typed for one run, as far as it is a witness; and as much of what its user vouches for.
 pub const LEDGER_TYPED_BYTES: usize = 256 << 10;
 /// Values that a run's own tools may vouch for.
 pub const LEDGER_VALUES: usize = 20_000;

@@ -270,10 +270,16 @@ fn a_question_that_is_not_told_whole_says_where_it_is() {
     let whole = client.call("files__write", call(2_000));
     assert!(text(&whole).contains("path = here/the-end"), "{whole}");
     assert!(text(&whole).contains("lazaret ask allow "), "{whole}");
+    // Clients show their model the one or the other.
+    let hints = |told: &Value| told["structuredContent"]["error"]["hints"].to_string();
+    assert!(hints(&whole).contains("lazaret ask allow "), "{whole}");
     let part = client.call("files__write", call(20_000));
     assert!(!text(&part).contains("lazaret ask allow "), "{part}");
     let look = "This is not all that is asked. A person reads all of it, and how it is answered, with: lazaret ask show ";
     assert!(text(&part).contains(look), "{part}");
+    let hints = hints(&part);
+    assert!(hints.contains("lazaret ask show "), "{part}");
+    assert!(!hints.contains("lazaret ask allow "), "{part}");
 }
 
 const HOLDS: &str = r#"

@@ -172,6 +172,7 @@ fn a_run_that_cannot_begin_is_a_failure_and_no_run() {
     let begin = |body: Value| server.post("/v1/runs", &body);
     begin(json!({"prompt": "x", "agent": "none"})).fails(404, "NOT_FOUND");
     begin(json!({"prompt": "x", "model": "none"})).fails(404, "NOT_FOUND");
+    begin(json!({"prompt": "x", "vouch": ["ada@x.test", " "]})).fails(400, "VALIDATION_ERROR");
     begin(json!({"prompt": "x", "tools": ["files.*"]})).fails(400, "VALIDATION_ERROR");
     begin(json!({"prompt": " "})).fails(400, "VALIDATION_ERROR");
     begin(json!({"prompt": "x", "session": "../x"})).fails(400, "VALIDATION_ERROR");

@@ -99,8 +99,11 @@ impl Kind {
             }
             Self::Url => Url::parse(text).map_or_else(|_| text.to_owned(), String::from),
             Self::File => {
-                let text = text.strip_prefix("./").unwrap_or(text);
-                text.strip_suffix('/').unwrap_or(text).to_owned()
+                let inner = text.strip_prefix("./").unwrap_or(text);
+                let inner = inner.strip_suffix('/').unwrap_or(inner);
+                // `./` and `/` are two folders, and neither is the empty path.
+                let normal = if inner.is_empty() { text } else { inner };
+                normal.to_owned()
             }
             Self::Account | Self::Address | Self::User | Self::Name | Self::Id | Self::Value => {
                 text.to_owned()
@@ -155,6 +158,9 @@ mod tests {
             (Kind::Url, "https://a.test/x", "https:\\\\a.test\\x", false),
             (Kind::File, "./docs/a/", "docs/a", true),
             (Kind::File, "docs/A", "docs/a", false),
+            (Kind::File, "./", "/", false),
+            (Kind::File, "/", "", false),
+            (Kind::File, "./", "", false),
             (Kind::Name, "Anna", "anna", false),
         ] {
             assert_eq!(

@@ -26,6 +26,7 @@ use crate::words::limits::{LEDGER_TYPED_BYTES, LEDGER_VALUES};
 pub struct Ledger {
     typed: Typed,
     typed_bytes: usize,
+    named_bytes: usize,
     /// Kind and normal form → the tool that vouches.
     vouched: BTreeMap<(Kind, String), ToolName>,
     /// Records whose title was typed.
@@ -141,10 +142,11 @@ impl Ledger {
         }
     }
 
-    /// The user vouches for this value, as a whole, for this run. What is past the bound is no witness.
+    /// The user vouches for this value, as a whole, for this run. What is past the bound is no witness; it is a bound of its own,
+    /// so that no prompt is so long that what is vouched for beside it counts for nothing.
     pub fn named(&mut self, value: &str) {
-        self.typed_bytes = self.typed_bytes.saturating_add(value.len());
-        if self.typed_bytes <= LEDGER_TYPED_BYTES {
+        self.named_bytes = self.named_bytes.saturating_add(value.len());
+        if self.named_bytes <= LEDGER_TYPED_BYTES {
             self.typed.vouch(value);
         }
     }
@@ -491,6 +493,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_vouched_for_counts_beside_more_text_than_counts() {
+        let long = "x ".repeat(LEDGER_TYPED_BYTES);
+        let mut ledger = Ledger::default();
+        ledger.typed(&long);
+        ledger.named("ada@x.test");
+        assert!(ledger.words().vouches(Kind::Mail, "ada@x.test"));
+        // Each has its end.
+        ledger.typed("write to bob@x.test");
+        ledger.named(&long);
+        ledger.named("bob@x.test");
+        assert!(!ledger.words().has(Kind::Mail, "bob@x.test"));
+    }
 
     #[test]
     fn an_answer_that_says_there_is_nothing_is_empty() {

@@ -41,19 +41,33 @@ pub fn brief(text: &str) -> String {
     brief
 }
 
-/// What is said of letters that look like ours in a value that has ours as well: nobody sees that it is another one. Of a
-/// letter of which nobody knows what it looks like it is said where it stands beside ours in a word.
+/// What is said of what looks like ours in a value that has ours as well: nobody sees that it is another one. The first such
+/// letter is named, or where there is none the first such digit or sign.
 pub(super) fn alike(text: &str) -> String {
+    let letter = letter_alike(text).or_else(|| sign_alike(text));
+    letter.unwrap_or_default()
+}
+
+/// Of a letter of which nobody knows what it looks like it is said where it stands beside ours in a word.
+fn letter_alike(text: &str) -> Option<String> {
     let has_ours = |text: &str| text.contains(|c: char| c.is_ascii_alphabetic());
     if !has_ours(text) {
-        return String::new();
+        return None;
     }
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    let mut said = words.filter_map(|word| {
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.find_map(|word| {
         let mixed = has_ours(word);
-        word.chars().find_map(|c| said_of(c, mixed))
-    });
-    said.next().unwrap_or_default()
+        let mut letters = word.chars().filter(|c| c.is_alphabetic());
+        letters.find_map(|c| said_of(c, mixed))
+    })
+}
+
+/// A sign ends a word, so it is looked for between blanks: what stands there alone parts sentences.
+fn sign_alike(text: &str) -> Option<String> {
+    let ours = |part: &&str| part.contains(|c: char| c.is_ascii_alphanumeric());
+    let parts = text.split_whitespace().filter(ours);
+    let mut signs = parts.flat_map(str::chars).filter(|c| !c.is_alphabetic());
+    signs.find_map(|c| said_of(c, false))
 }
 
 fn said_of(c: char, mixed: bool) -> Option<String> {
@@ -70,13 +84,14 @@ fn said_of(c: char, mixed: bool) -> Option<String> {
 }
 
 /// Whether a letter is neither one of ours, with or without marks on it, nor of a Latin alphabet that has more of them, nor a
-/// sign of East Asia, which is wider than any of ours.
+/// sign of East Asia, which is wider than any of ours. `ĳ` is one letter that is seen as two of ours.
 fn is_strange(c: char) -> bool {
     let mut base = None;
     decompose_canonical(c, |part| {
         base.get_or_insert(part);
     });
-    let latin = base.is_some_and(|base| base.is_ascii()) || matches!(c, 'À'..='ſ' | 'ẞ');
+    let latin =
+        base.is_some_and(|base| base.is_ascii()) || matches!(c, 'À'..='ı' | 'Ĵ'..='ſ' | 'ẞ');
     let wide = matches!(u32::from(c),
         0x3041..=0x30FF | 0x3400..=0x9FFF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF | 0x20000..=0x3FFFF);
     c.is_alphabetic() && !latin && !wide
@@ -147,11 +162,22 @@ mod tests {
             ("b\u{1d428}b@corp.test", '\u{1d428}', 'o'),
             ("\u{212a}im@corp.test", '\u{212a}', 'K'),
             ("docs/\u{440}\u{430}y", '\u{440}', 'p'),
+            ("eve@acme\u{2010}corp.test", '\u{2010}', '-'),
+            ("eve@acme\u{2011}corp.test", '\u{2011}', '-'),
+            ("eve@corp\u{2024}test", '\u{2024}', '.'),
+            ("docs\u{2044}pay", '\u{2044}', '/'),
+            ("https\u{2236}//corp.test", '\u{2236}', ':'),
+            ("acc-\u{1d7cf}", '\u{1d7cf}', '1'),
+            ("12-\u{1d7cf}3", '\u{1d7cf}', '1'),
+            // A letter comes first.
+            ("acme\u{2010}c\u{43e}rp", '\u{43e}', 'o'),
         ] {
             assert_eq!(alike(value), looks(c, ours), "{value}");
         }
         let strange = " (its `\u{48d}` is no ASCII letter, but U+048D)";
         assert_eq!(alike("b\u{48d}b@corp.test"), strange);
+        let two = " (its `\u{133}` is no ASCII letter, but U+0133)";
+        assert_eq!(alike("d\u{133}k@corp.test"), two);
         for plain in [
             "rené@müller.test",
             "łódź/Straße 5",
@@ -159,6 +185,9 @@ mod tests {
             "\u{43e}\u{43d}",
             "a \u{48d}\u{48d}",
             "5 m²",
+            "①a H₂O m⁻¹",
+            "Lunch – late—or not",
+            "１２：３０",
             "",
         ] {
             assert_eq!(alike(plain), "", "{plain}");

@@ -509,6 +509,9 @@ mod tests {
         );
         assert!(typed.has_title("My mail") && typed.calls("my mail") && typed.calls("go"));
         assert!(!typed.calls("Go") && !typed.composes("go", |_| false));
+        typed.vouch("./");
+        typed.vouch("");
+        assert!(typed.has(Kind::File, "./") && !typed.has(Kind::File, "/"));
         assert!(!typed.composes("my mail, go", |_| false));
     }
 

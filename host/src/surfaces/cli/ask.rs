@@ -9,7 +9,7 @@ use crate::rules::questions::words;
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
 use crate::surfaces::paint::{faint, foreign, sentence, strong, table, warn};
-use crate::surfaces::{again, listed};
+use crate::surfaces::{again, listed, question};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::shown;
@@ -259,6 +259,9 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
     print::line(format!("{} {subject}{classes}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
         print::wished(args);
+    }
+    if let Some(said) = question::unseen(&waiting.content) {
+        print::line(said);
     }
     for one in &handed {
         print::line(held(one));

@@ -286,6 +286,9 @@ fn question(waiting: &Waiting) -> String {
             strong(foreign(&value))
         ));
     }
+    if let Some(said) = question::unseen(&waiting.content) {
+        text.push_str(&format!("\n    {said}"));
+    }
     for reason in words::reasons(&asked.reasons) {
         text.push_str(&format!("\n  {} {}", faint("because"), sentence(reason)));
     }
@@ -357,7 +360,9 @@ fn in_full(content: &Content, handed: &[Handed]) -> String {
             foreign(&narrow_json(&text))
         }
         Content::Empty => "no arguments".to_owned(),
-        Content::Stored { bytes, .. } | Content::Size { bytes } => format!("{bytes} bytes"),
+        Content::Stored { .. } | Content::Size { .. } => {
+            question::unseen(content).unwrap_or_default()
+        }
     };
     let handed = handed.iter().map(held);
     [args]
@@ -530,6 +535,19 @@ mod tests {
         );
         assert!(in_full(&waiting.content, &[]).contains(&"x".repeat(500)));
         assert!(!choices(false).contains("always") && choices(true).contains("always"));
+    }
+
+    #[test]
+    fn of_arguments_that_nobody_reads_it_is_said_that_nobody_does() {
+        let said = "its arguments (7 bytes) are secret, and are shown to nobody";
+        let secret = Content::Size { bytes: 7 };
+        let waiting = Waiting {
+            content: secret.clone(),
+            ..asked_about(json!({}), "it is private")
+        };
+        let text = anstream::adapter::strip_str(&question(&waiting)).to_string();
+        assert!(text.contains(&format!("\n    {said}\n")), "{text}");
+        assert_eq!(in_full(&secret, &[]), said);
     }
 
     #[test]

@@ -123,6 +123,7 @@ fn joining(begin: &Begin) -> Result<Option<Joining>> {
 
 fn goal(host: &Host, begin: Begin) -> Result<Goal> {
     check_prompt(&begin.prompt)?;
+    check_vouched(&begin.vouch)?;
     let agent = agents::chosen(host, begin.agent)?;
     let tools: Result<Vec<Pattern>> = begin.tools.into_iter().map(Pattern::try_from).collect();
     Ok(Goal {
@@ -141,6 +142,17 @@ pub(super) fn check_prompt(prompt: &str) -> Result<()> {
     }
     match prompt.trim().is_empty() {
         true => Err(Error::bad_input("the prompt is empty")),
+        false => Ok(()),
+    }
+}
+
+/// Whether each of them is a value.
+fn check_vouched(values: &[String]) -> Result<()> {
+    match values.iter().any(|value| value.trim().is_empty()) {
+        true => {
+            let what = "`vouch` has an empty value, and nothing is vouched for by one";
+            Err(Error::bad_input(what).hint("write a value, such as an address, or leave it out"))
+        }
         false => Ok(()),
     }
 }

@@ -180,8 +180,11 @@ fn asked_with(waiting: &Waiting, handed: &[Handed]) -> (String, Vec<&'static str
     put(text(waiting, handed), (answers(waiting), &whole))
 }
 
-/// What a question may be answered with, where all of it is read.
+/// What a question may be answered with, where all of it is read. What nobody reads may only be denied over MCP.
 fn answers(waiting: &Waiting) -> Vec<&'static str> {
+    if question::unseen(&waiting.content).is_some() {
+        return vec!["deny"];
+    }
     let mut answers = vec!["allow", "deny"];
     if !waiting.question.values.is_empty() {
         answers.push("always");
@@ -241,15 +244,20 @@ fn described(answers: &[&str]) -> &'static str {
     }
 }
 
-/// What is asked, of what, and where it is read elsewhere.
+/// What is asked, of what, and where it is read elsewhere, unless it is nowhere.
 fn text(waiting: &Waiting, handed: &[Handed]) -> String {
-    let whole = format!("lazaret ask show {}", waiting.question.id);
-    format!(
-        "May `{}` be called?\n{}\nin full: {}",
+    let text = format!(
+        "May `{}` be called?\n{}",
         shown(&waiting.subject),
-        question::text(waiting, handed),
-        again::hint(&whole)
-    )
+        question::text(waiting, handed)
+    );
+    match question::unseen(&waiting.content) {
+        Some(_) => text,
+        None => {
+            let whole = format!("lazaret ask show {}", waiting.question.id);
+            format!("{text}\nin full: {}", again::hint(&whole))
+        }
+    }
 }
 
 /// The answer to a call that its client is to make again, with what its user said.
@@ -441,6 +449,21 @@ mod tests {
         assert_eq!(said(&accept("allow"), &answers), None);
         assert_eq!(said(&accept("always"), &answers), None);
         assert_eq!(said(&accept("deny"), &answers), Some(Answer::Deny));
+    }
+
+    #[test]
+    fn what_nobody_reads_may_only_be_denied() {
+        let mut waiting = waiting(1);
+        waiting.content = Content::Size { bytes: 7 };
+        let form = form(&waiting, &[]);
+        let text = form["message"].as_str().unwrap();
+        assert!(
+            text.contains("its arguments (7 bytes) are secret, and are shown to nobody"),
+            "{text}"
+        );
+        assert!(!text.contains("in full"), "{text}");
+        let offered = &form["requestedSchema"]["properties"]["answer"]["enum"];
+        assert_eq!(*offered, json!(["deny"]));
     }
 
     #[test]

@@ -84,6 +84,11 @@ pub(super) fn pending(
     run: Option<(&RunId, String)>,
 ) -> CallToolResult {
     let mut envelope = answered.envelope.clone();
+    let questions = waiting.iter().map(|one| asks(one, waiting.len()));
+    let (questions, whole): (Vec<String>, Vec<bool>) = questions.unzip();
+    let ids = waiting.iter().zip(whole).filter(|(_, whole)| *whole);
+    let ids: Vec<String> = ids.map(|(one, _)| one.question.id.to_string()).collect();
+    allow_only(&mut envelope, &ids);
     // The error itself says the first question and how it is answered, which the questions say each.
     let mut lines = match waiting {
         [] => vec![text(&envelope)],
@@ -99,18 +104,7 @@ pub(super) fn pending(
             )]
         }
     };
-    for one in waiting {
-        let id = &one.question.id;
-        let allow = format!(
-            "a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})"
-        );
-        let look = format!(
-            "A person reads all of it, and how it is answered, with: lazaret ask show {id}"
-        );
-        let (allow, look) = (again::hint(&allow), again::hint(&look));
-        let told = question::told(one, waiting.len(), (&allow, &look));
-        lines.push(format!("question {id}:\n{told}"));
-    }
+    lines.extend(questions);
     if let (Some(map), Some((run, ticket))) = (envelope.as_object_mut(), run) {
         let args = json!({"run": ticket});
         lines.push(format!("then call `{RESUME_RUN}` with {args}"));
@@ -126,6 +120,39 @@ pub(super) fn pending(
     clean_strings(&mut envelope, &plain);
     let text = policy.without_origin(&lines.join("\n"));
     with(vec![ContentBlock::text(text)], envelope)
+}
+
+/// A question, one of so many, and what a person may do about it; and whether that is all of it.
+fn asks(waiting: &Waiting, together: usize) -> (String, bool) {
+    let id = &waiting.question.id;
+    let allow =
+        format!("a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})");
+    let look =
+        format!("A person reads all of it, and how it is answered, with: lazaret ask show {id}");
+    let deny = format!("a person denies it with: lazaret ask deny {id}");
+    let (allow, look) = (again::hint(&allow), again::hint(&look));
+    let deny = again::hint(&deny);
+    let next = question::Next {
+        allow: &allow,
+        look: &look,
+        deny: &deny,
+    };
+    let (told, whole) = question::told(waiting, together, next);
+    (format!("question {id}:\n{told}"), whole)
+}
+
+/// Of the hints of an envelope that say how a question is allowed, leaves those about these, which are told whole: whoever
+/// reads the envelope alone has read no more of the others than its text says.
+fn allow_only(envelope: &mut Value, whole: &[String]) {
+    let hints = envelope.pointer_mut("/error/hints");
+    let Some(hints) = hints.and_then(Value::as_array_mut) else {
+        return;
+    };
+    hints.retain(|hint| {
+        let hint = hint.as_str().unwrap_or_default();
+        let allows = hint.contains(" ask allow ") || hint.contains(" ask always ");
+        !allows || whole.iter().any(|id| hint.contains(id.as_str()))
+    });
 }
 
 /// A request that cannot be answered with an outcome at all: the error of the protocol, with ours inside.
@@ -238,6 +265,29 @@ mod tests {
             text(&refused.envelope),
             "VALIDATION_ERROR: Invalid action input.\n- /a: is no number\nlook at the schema"
         );
+    }
+
+    #[test]
+    fn no_hint_allows_what_is_told_in_part() {
+        let allows = "lazaret --config a.toml ask allow abc123";
+        let hints = json!([
+            "it is asked by `ask`",
+            "lazaret ask show abc123   (all that is asked)",
+            allows,
+            "lazaret ask always abc123   (its values)",
+            "lazaret ask allow def456",
+        ]);
+        let left = |whole: &[String]| {
+            let mut envelope = json!({"ok": false, "error": {"hints": hints}});
+            allow_only(&mut envelope, whole);
+            envelope["error"]["hints"].clone()
+        };
+        let (all, none) = (hints.as_array().unwrap(), left(&[]));
+        assert_eq!(none, json!(all[..2]));
+        assert_eq!(left(&["abc123".to_owned()]), json!(all[..4]));
+        let mut done = json!({"ok": true});
+        allow_only(&mut done, &[]);
+        assert_eq!(done, json!({"ok": true}));
     }
 
     #[test]

@@ -154,8 +154,17 @@ fn asks(run: &RunId, waiting: &[Waiting]) -> String {
         let look = format!(
             "To read all of it, and how it is answered: lazaret ask show {id}, or GET /v1/questions/{name}."
         );
+        let deny = format!(
+            "To deny it: lazaret ask deny {id}, or POST /v1/questions/{name} with {{\"answer\": \"deny\"}}."
+        );
         let (allow, look) = (again::hint(&allow), again::hint(&look));
-        let told = question::told(one, waiting.len(), (&allow, &look));
+        let deny = again::hint(&deny);
+        let next = question::Next {
+            allow: &allow,
+            look: &look,
+            deny: &deny,
+        };
+        let (told, _) = question::told(one, waiting.len(), next);
         text.push_str(&format!("\n{told}\n"));
     }
     text

@@ -70,10 +70,17 @@ function wished(question, done) {
     h("dl", {},
       h("dt", {}, "would call"), h("dd", {}, h("strong", {}, short(question.tool ?? "", 80)),
         question.classes && h("span", { class: "faint" }, ` ${question.classes.effect}, risk ${question.classes.risk}`)),
-      h("dt", {}, "with"), h("dd", {}, h("pre", {}, pretty(args === "empty" ? {} : args)), held),
+      h("dt", {}, "with"), h("dd", {}, given(question.args, args), held),
       around(question)),
     (question.lines ?? []).length > 0 && h("details", {}, h("summary", {}, "a line that makes this the last question of its kind"), question.lines.map((line) => h("pre", { class: "line" }, line))),
     over(question) ? h("p", { class: "note" }, "Its time is over: that counts as no.") : h("p", { class: "acts" }, buttons), end);
+}
+
+/** The arguments of a call; of those that are not on record, that nobody is shown them. */
+function given(kept, args) {
+  const secret = kept?.size ?? kept?.stored;
+  if (secret) return h("p", { class: "note" }, `its arguments (${secret.bytes} bytes) are secret, and are shown to nobody`);
+  return h("pre", {}, pretty(args === "empty" ? {} : args));
 }
 
 /** What the handles in a call hold. Nobody says yes to what they have not been shown: until it is there, only no can be said. */
