@@ -37,19 +37,31 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// Blanks and line ends in a row that are shown as they are.
+/// Blanks in a row that are shown as they are, and line ends with nothing but blanks between them.
 const GAP: usize = 2;
+/// The same of blanks at the beginning of a line.
+const INDENT: usize = 12;
 
-/// A text in which no gap is so wide that what stands behind it begins another line on a screen: the blanks past a few are
-/// written out, equal ones with how many they are. Line ends count as blanks.
+/// A text in which no gap is so wide that what stands behind it begins another line on a screen, or pushes what stands before it
+/// off: blanks and line ends past a few are written out, equal ones with how many they are.
 #[must_use]
 pub fn narrow(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
-    let mut gap = 0;
+    let (mut ends, mut blanks, mut most) = (0, 0, GAP);
     while let Some(c) = chars.next() {
-        gap = if c.is_whitespace() { gap + 1 } else { 0 };
-        if gap <= GAP {
+        let fits = if c == '\n' {
+            ends += 1;
+            (blanks, most) = (0, INDENT);
+            ends <= GAP
+        } else if c.is_whitespace() {
+            blanks += 1;
+            blanks <= most
+        } else {
+            (ends, blanks, most) = (0, 0, GAP);
+            true
+        };
+        if fits {
             out.push(c);
             continue;
         }
@@ -179,6 +191,8 @@ mod tests {
             ("a  b", "a  b"),
             ("a   b", "a  \\u{20}b"),
             ("a\n\n\n\n? b", "a\n\n\\u{a×2}? b"),
+            ("if a:\n    b\n\n    c", "if a:\n    b\n\n    c"),
+            ("a\n \n \n b", "a\n \n \\u{a} b"),
             (
                 "a \u{2003} \u{2003}\u{2003}b   c",
                 "a \u{2003}\\u{20}\\u{2003×2}b  \\u{20}c",

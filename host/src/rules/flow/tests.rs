@@ -212,7 +212,7 @@ fn declared(tool: &str) -> Declared {
         "cal.add" => ("side-effecting", "title text"),
         "cal.clear" => ("destructive", ""),
         "site.post" => ("external-stateful", "title text"),
-        "other.act" => ("side-effecting", "to text flag"),
+        "other.act" | "third.act" => ("side-effecting", "to text flag"),
         "text.count" | "other.look" => ("read-only", "text"),
         other => panic!("{other} is in no table"),
     };

@@ -687,7 +687,7 @@ fn an_answer_is_a_witness_for_its_value_kind_sources_and_run() {
 /// Rows that may be shown are no money that may be paid. What says by its kind what it is for is the same everywhere.
 #[test]
 fn an_answer_covers_a_plain_value_in_its_argument_alone_and_an_id_at_its_service() {
-    let more = "[tools.\"mail.comment\"]\nsteering = { doc = \"id\" }\n[tools.\"site.comment\"]\nsteering = { doc = \"id\" }";
+    let more = "[tools.\"mail.comment\"]\nsteering = { doc = \"id\" }\n[tools.\"site.comment\"]\nsteering = { doc = \"id\", to = \"user\" }";
     let scene = scene_of(&format!("{POLICY}{more}"), &[], WEB);
     let plain = ("other.act", json!({"flag": "500"}));
     let mail = ("mail.send", json!({"to": "eve@evil.test"}));
@@ -699,6 +699,9 @@ fn an_answer_covers_a_plain_value_in_its_argument_alone_and_an_id_at_its_service
         (&plain, "other.act", json!({"flag": "501"}), false),
         (&plain, "other.act", json!({"to": "500"}), false),
         (&plain, "bank.pay", json!({"amount": 500}), false),
+        (&plain, "third.act", json!({"flag": 500}), false),
+        // Somebody else may be called so.
+        (&mail, "site.comment", json!({"to": "eve@evil.test"}), false),
         (&mail, "mail.send", json!({"cc": "eve@evil.test"}), true),
         (&file, "files.move", json!({"source": "docs/a.md"}), true),
         (&id, "mail.comment", json!({"doc": "m1"}), true),
