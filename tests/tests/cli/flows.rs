@@ -40,6 +40,13 @@ pub fn run(station: &Station, status: i32) {
         .ends(status);
 }
 
+/// The records of the last run, a file of which is one like any other: with a name for the run, which is not told here.
+pub fn shown(station: &Station) -> String {
+    let shown = ["runs", "show", "last", "--json", "--quiet"];
+    let shown = station.run(&shown).ends(0).out;
+    shown.replace("[RUN]", "20260301-090500-aaaaaaaaaaaa")
+}
+
 const ENFORCE: &str = "[flow]\nmode = \"enforce\"\nhold = \"never\"\n";
 pub const SHADOW: &str = "[flow]\nmode = \"shadow\"\nhold = \"never\"\n";
 const OFF: &str = "[flow]\nmode = \"off\"\n";
@@ -225,11 +232,7 @@ fn another_policy_is_tried_on_a_run() {
     assert_eq!(told["unjudged"][0], told["runs"][0]["run"], "{told}");
     assert_eq!(station.records().len(), before, "nothing is recorded");
     // The same from a file of records, and for programs.
-    let exported = station
-        .run(&["runs", "show", "last", "--json", "--quiet"])
-        .ends(0)
-        .out;
-    station.write("run.jsonl", exported);
+    station.write("run.jsonl", shown(&station));
     station.write("new.toml", config.replace(OFF, ENFORCE));
     let told: Value = station
         .run(&[

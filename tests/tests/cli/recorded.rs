@@ -3,7 +3,7 @@
 use lazaret::words::id::Digest;
 use serde_json::{Value, json};
 
-use crate::flows::{DONE, MOUNTS, SHADOW, WRITE, run};
+use crate::flows::{DONE, MOUNTS, SHADOW, WRITE, run, shown};
 use crate::station::Station;
 
 /// What its user vouches for, and writes to.
@@ -26,8 +26,7 @@ fn a_file_of_records_proposes_nothing_but_comments() {
     let exported = [&export[..], &["own.jsonl"]].concat();
     station.run(&exported).ends(0);
     suggest("own.jsonl").prints(&[line]).says_only("");
-    let shown = ["runs", "show", "last", "--json", "--quiet"];
-    let records = station.run(&shown).ends(0).out;
+    let records = shown(&station);
     station.write("bare.jsonl", records.replace("from-letter", "of-eve"));
     // What says of itself that no host vouches for it.
     let own = station.read("own.jsonl");
@@ -76,8 +75,7 @@ fn what_a_file_of_records_says_of_sizes_takes_no_memory() {
     let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN);
     station.write("out/keep", "");
     run(&station, 0);
-    let shown = ["runs", "show", "last", "--json", "--quiet"];
-    let records = station.run(&shown).ends(0).out;
+    let records = shown(&station);
     for (effect, status, says) in [
         (
             ("file", "write out/from-letter.md", u64::MAX),
@@ -110,8 +108,7 @@ fn what_a_record_in_a_file_is_about_stays_on_its_line() {
     let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN);
     station.write("out/keep", "");
     run(&station, 0);
-    let shown = ["runs", "show", "last", "--json", "--quiet"];
-    let records = station.run(&shown).ends(0).out;
+    let records = shown(&station);
     for (effect, status) in [
         (("keep", "put files/a\n0 changes", 6_000_000_000), 1),
         (("fetch", "POST https://a.test/\n0 changes", u64::MAX), 0),
@@ -199,8 +196,7 @@ fn what_an_import_says_of_sizes_takes_no_memory() {
 fn a_run_in_a_file_of_records_is_called_as_a_host_would_call_it() {
     let station = Station::scripted("[\"files.*\"]", &[DONE], "");
     run(&station, 0);
-    let shown = ["runs", "show", "last", "--json", "--quiet"];
-    let records = station.run(&shown).ends(0).out;
+    let records = shown(&station);
     let named = |line: &str| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         record["run"] = json!("x\u{1b}[2J");
@@ -218,8 +214,7 @@ fn a_file_of_records_is_judged_again_as_it_stands() {
     let station = Station::scripted("[\"files.*\"]", &[WRITE, DONE], OWN);
     station.write("out/keep", "");
     run(&station, 0);
-    let shown = ["runs", "show", "last", "--json", "--quiet"];
-    station.write("bare.jsonl", station.run(&shown).ends(0).out);
+    station.write("bare.jsonl", shown(&station));
     for named in ["last", "bare.jsonl"] {
         station
             .run(&["policy", "test", named, "--policy", "lazaret.toml"])

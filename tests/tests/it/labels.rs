@@ -570,6 +570,39 @@ async fn a_script_that_sees_a_call_under_way_is_behind_all_that_it_could_read() 
     }
 }
 
+/// What a call could have read that failed is behind what comes after it, in a later life too: where it came to an end, nobody
+/// knows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_call_that_failed_could_have_read_is_behind_what_comes_after_it() {
+    let reads = "tools.files.read({}).catch(() => {})";
+    let write = "tools.files.write({path: 'out/two.txt', content: 'x'}).catch(() => {})";
+    // Wished together: neither is under the influence of the other.
+    for first in [reads, &format!("Promise.all([{reads}, {write}])")] {
+        let source = format!("await {first}; await tools.text.count({{text: 'a'}}); return 1");
+        let replies = [
+            calls(json!([{"tool": "run_script", "args": {"source": source}}])),
+            done(),
+        ];
+        let policy = beside_letters("inbox = \"read\",");
+        let rig = Rig::of(&policy).guest("hostile").replies(&replies);
+        let rig = rig.file("inbox/letter.txt", "Dear reader").kept().await;
+        let mut rig = rig.open().await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        if first != reads {
+            assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+            rig.answer(Say::Deny).await;
+            rig = rig.restart().await;
+            rig.resume_agent(&run).await.expect("an answer");
+        }
+        let counts = said(&rig, &run, "text.count").await;
+        assert_eq!(counts.len(), 1, "{first}: {counts:?}");
+        assert!(
+            counts[0].1.contains("scalar:file:inbox"),
+            "{first}: {counts:?}"
+        );
+    }
+}
+
 /// What a model would wish is under the influence of all that it is shown of tools before: those of its agent where one
 /// is named, of every agent where none is, and of every tool where there are none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
