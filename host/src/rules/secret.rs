@@ -139,10 +139,13 @@ pub const UNDECLARED: &str = "secret_not_declared";
 /// By which rule one is refused that no line gives it.
 const UNGRANTED: &str = "secret_not_granted";
 
-/// Whether a rule is about the secrets that a request has named, which stand in no record.
+/// By which rule one is refused that asks for a part of an answer.
+const PART: &str = "secret_range";
+
+/// Whether a rule is about the secrets that a request has named, and its headers, which stand in no record.
 #[must_use]
 pub fn is_rule(rule: &str) -> bool {
-    rule == UNDECLARED || rule == UNGRANTED
+    [UNDECLARED, UNGRANTED, PART].contains(&rule)
 }
 
 /// Finds the places of a request that `lines` let be filled. Denies a request with any other marker.
@@ -184,7 +187,7 @@ fn check_whole(fetch: &Fetch, fits: &[&SecretGrant]) -> Result<(), Denial> {
                 "the header `{name}` asks for a part of an answer, and where a secret may go an answer is looked through \
                  whole ({line})"
             );
-            Err(deny("secret_range", reason))
+            Err(deny(PART, reason))
         }
         (_, None) | (None, Some(_)) => Ok(()),
     }

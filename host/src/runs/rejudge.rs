@@ -466,7 +466,7 @@ impl<'a> Again<'a> {
             (Verdict::Deny(denial), Verdict::Allow { .. } | Verdict::Ask(_))
                 if secret::is_rule(&denial.rule) =>
             {
-                Err("which secrets it named was not kept".to_owned())
+                Err("which secrets and headers it had was not kept".to_owned())
             }
             _ => Ok(now),
         }
