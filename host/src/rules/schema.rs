@@ -228,9 +228,9 @@ fn is_ours(draft: &str) -> bool {
 /// The pointer of a reference that everybody reads alike: the library decodes `%61`, and reads `~~1` as what it is.
 fn plain(to: &str) -> Option<&str> {
     let pointer = to.strip_prefix('#')?;
-    let escapes = pointer.split('~').skip(1);
-    let known = escapes.map(|escape| escape.starts_with(['0', '1']));
-    (!pointer.contains('%') && known.fold(true, |all, one| all && one)).then_some(pointer)
+    let mut escapes = pointer.split('~').skip(1);
+    let known = escapes.all(|escape| escape.starts_with(['0', '1']));
+    (known && !pointer.contains('%')).then_some(pointer)
 }
 
 /// How many values there are in a value.

@@ -384,7 +384,7 @@ pub(super) mod tests {
         let mut waiting: Vec<_> = (0..SERVER_ASKS).map(|_| asks()).collect();
         let mut context = Context::from_waker(Waker::noop());
         let mut waits = |one: &mut Waits<'_>| one.as_mut().poll(&mut context).is_pending();
-        assert!(waiting.iter_mut().all(|one| waits(one)));
+        assert!(waiting.iter_mut().all(&mut waits));
         let refused = asks().await.expect_err("there are too many");
         assert_eq!(refused.message, "too much is asked for at once");
         waiting.pop();
