@@ -400,17 +400,15 @@ fn remade(records: &[Record]) -> Option<&Remade> {
     })
 }
 
-/// Mail of which a person is asked, and a step before it that says `says` and is trusted or not; `more` is what else policy
-/// says.
-fn mail(rig: Rig, (trusted, more): (bool, &str), says: &Value) -> Rig {
+/// Mail of which a person is asked, and a step before it that says `says` and is trusted or not.
+fn mail(rig: Rig, trusted: bool, says: &Value) -> Rig {
     let trusted = if trusted { "\"pre\"" } else { "" };
     let policy = format!(
         "ask = [\"mail.run\"]
         [[steps]]\ntools = \"mail.run\"\nbefore = \"pre.run\"
         [flow]\nmode = \"auto\"\ntrust = [{trusted}]
         [flow.tools.\"mail.run\"]\nsteering = {{ to = \"mail\" }}\ncontent = [\"text\"]
-        [grants.\"mail.run\"]
-        {more}"
+        [grants.\"mail.run\"]"
     );
     let sink = json!({"effect": "side-effecting", "risk": "external_write"});
     let pre = saying::component("pre", &json!({}), &says.to_string());
@@ -431,9 +429,7 @@ async fn a_yes_covers_what_a_trusted_step_makes_of_a_call_and_nothing_else() {
         (&other, true, Err("has changed what steers"), None),
         (&json!({}), false, Ok("mine"), None),
     ] {
-        let rig = mail(Rig::of("").kept().await, (trusted, ""), says)
-            .open()
-            .await;
+        let rig = mail(Rig::of("").kept().await, trusted, says).open().await;
         let wish = json!({"to": to, "text": "mine"});
         let run = rig.call("mail.run", wish).await.run;
         rig.answer(Say::Allow).await;
@@ -457,43 +453,10 @@ async fn a_yes_covers_what_a_trusted_step_makes_of_a_call_and_nothing_else() {
     }
 }
 
-/// What the call itself holds was said yes to already, whoever it is from.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_yes_to_what_a_handle_holds_covers_what_a_trusted_step_makes_of_it() {
-    let to = "a@own.test";
-    let signed = json!({"input": {"to": to, "text": "signed"}});
-    let h = |id: &str| json!({"$handle": id});
-    let one = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
-    let replies = [
-        one("files.read", json!({"path": "inbox/letter.txt"})),
-        one(
-            "handle.field",
-            json!({"value": h("h1"), "pointer": "/content"}),
-        ),
-        one("mail.run", json!({"to": to, "text": h("h2")})),
-        json!({"text": "Done."}),
-    ];
-    let policy = "[mounts.inbox]\npath = \"inbox\"
-        [grants.\"files.read\"]\nmounts = { inbox = \"read\" }";
-    let rig = mail(Rig::of(""), (true, policy), &signed).replies(&replies);
-    let rig = rig.file("inbox/letter.txt", "Hello").kept().await;
-    let rig = rig.open().await;
-    let (run, answer) = rig.pursue(&format!("Send the letter to {to}.")).await;
-    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
-    rig.answer(Say::Allow).await;
-    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
-    let records = rig.records(&run).await;
-    let remade = remade(&records).expect("it was changed");
-    assert!(remade.label.to_string().contains("file:inbox"));
-    assert_eq!(remade.verdict.word(), "allow", "{remade:?}");
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replay_judges_again_what_steps_have_made_of_a_call() {
     let signed = json!({"input": {"to": "a@own.test", "text": "signed"}});
-    let rig = mail(Rig::of("").kept().await, (true, ""), &signed)
-        .open()
-        .await;
+    let rig = mail(Rig::of("").kept().await, true, &signed).open().await;
     let wish = json!({"to": "a@own.test", "text": "mine"});
     let run = rig.call("mail.run", wish).await.run;
     rig.answer(Say::Allow).await;
@@ -503,7 +466,7 @@ async fn a_replay_judges_again_what_steps_have_made_of_a_call() {
     let replayed = rig.replay(&records).await;
     assert!(replayed.diverged.is_none(), "{replayed:?}");
     // Whoever wrote the step is no longer trusted: the yes would not cover what it has made.
-    let rig = mail(rig, (false, ""), &signed);
+    let rig = mail(rig, false, &signed);
     let diverged = rig.replay(&records).await.diverged.expect("it differs");
     let Some(Event::Finished(came)) = diverged.came else {
         panic!("the end of the call differs: {diverged:?}");
