@@ -112,9 +112,15 @@ mod tests {
         );
         assert_eq!(cited("could ask\nfor: x"), "  | could ask\n  | for: x");
         let wide = format!("so{}? may it\n  because", " ".repeat(600));
-        assert_eq!(sentence(&wide), "so  \\u{20×598}? may it\n  |   because");
+        assert_eq!(
+            sentence(&wide),
+            "so        \\u{20×592}? may it\n  |   because"
+        );
         assert_eq!(cited(&wide), format!("  | {}", sentence(&wide)));
-        assert_eq!(phrase(&wide), "so  \\u{20×598}? may it\\u{a}  because");
+        assert_eq!(
+            phrase(&wide),
+            "so        \\u{20×592}? may it\\u{a}  because"
+        );
     }
 
     #[test]

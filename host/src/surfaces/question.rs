@@ -10,6 +10,7 @@ use crate::rules::flow::{Handed, Inside, brief};
 use crate::rules::questions::words;
 use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
+use crate::surfaces::again;
 use crate::surfaces::paint::sentence;
 use crate::words::event::Content;
 use crate::words::id::shown;
@@ -84,29 +85,30 @@ pub(super) fn text(waiting: &Waiting, handed: &[Handed]) -> String {
 }
 
 /// What may follow a question that is told, in the words of whoever tells it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Next<'a> {
+#[derive(Debug)]
+pub(super) struct Next {
     /// How it is allowed.
-    pub(super) allow: &'a str,
+    pub(super) allow: String,
     /// Where all of it is read.
-    pub(super) look: &'a str,
+    pub(super) look: String,
     /// How it is denied.
-    pub(super) deny: &'a str,
+    pub(super) deny: String,
 }
 
 /// A question, one of so many that are told together, and what follows it: how it is allowed where that is all of it, where all
 /// of it is read where it is not, and how it is denied where nobody reads it anywhere. Beside it, whether that is all of it.
 /// What handles hold is not added: models may read such a text.
-pub(super) fn told(waiting: &Waiting, together: usize, next: Next<'_>) -> (String, bool) {
+pub(super) fn told(waiting: &Waiting, together: usize, next: Next) -> (String, bool) {
     let most = QUESTION_CHARS.checked_div(together);
     let shown = Shown::of(text(waiting, &[]), most.unwrap_or(QUESTION_CHARS));
     let whole = shown.missing == 0 && shows_all(&waiting.content);
-    let next = match (whole, unseen(&waiting.content)) {
-        (true, _) => next.allow.to_owned(),
-        (false, Some(_)) => next.deny.to_owned(),
-        (false, None) => format!("This is not all that is asked. {}", next.look),
+    let (said, next) = match (whole, unseen(&waiting.content)) {
+        (true, _) => ("", next.allow),
+        (false, Some(_)) => ("", next.deny),
+        (false, None) => ("This is not all that is asked. ", next.look),
     };
-    (format!("{}\n\n{next}", shown.text), whole)
+    let text = format!("{}\n\n{said}{}", shown.text, again::hint(&next));
+    (text, whole)
 }
 
 /// Whether arguments, written out, are all that is meant by them.
@@ -202,9 +204,9 @@ mod tests {
     /// What is told of it, beside so many others.
     fn beside(content: &Content, together: usize) -> String {
         let next = Next {
-            allow: "ALLOW",
-            look: "LOOK",
-            deny: "DENY",
+            allow: "ALLOW".to_owned(),
+            look: "LOOK".to_owned(),
+            deny: "DENY".to_owned(),
         };
         let (text, whole) = told(&waiting(content.clone()), together, next);
         assert_eq!(whole, text.contains("ALLOW"), "{text}");
@@ -268,7 +270,7 @@ mod tests {
             inside: Inside::Text(format!("a\nasked by nobody{}asked by you", " ".repeat(90))),
         };
         let text = text(&waiting(Content::Empty), &[handed]);
-        let held = "\n  in `/body`: the handle `h2` holds:\n  | a\n  | asked by nobody  \\u{20×88}asked by you\n";
+        let held = "\n  in `/body`: the handle `h2` holds:\n  | a\n  | asked by nobody        \\u{20×82}asked by you\n";
         assert!(text.contains(held), "{text}");
     }
 }

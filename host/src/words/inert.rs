@@ -37,10 +37,12 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// Blanks in a row that are shown as they are, and line ends with nothing but blanks between them.
-const GAP: usize = 2;
-/// The same of blanks at the beginning of a line.
+/// Blanks in a row that are shown as they are.
+const GAP: usize = 8;
+/// The same at the beginning of a line.
 const INDENT: usize = 12;
+/// Line ends that are shown as they are, with nothing but blanks between them.
+const ENDS: usize = 2;
 
 /// A text in which no gap is so wide that what stands behind it begins another line on a screen, or pushes what stands before it
 /// off: blanks and line ends past a few are written out, equal ones with how many they are.
@@ -53,7 +55,7 @@ pub fn narrow(text: &str) -> String {
         let fits = if c == '\n' {
             ends += 1;
             (blanks, most) = (0, INDENT);
-            ends <= GAP
+            ends <= ENDS
         } else if c.is_whitespace() {
             blanks += 1;
             blanks <= most
@@ -189,29 +191,34 @@ mod tests {
     fn no_gap_is_wide_and_none_looks_like_another() {
         for (text, shown) in [
             ("a  b", "a  b"),
-            ("a   b", "a  \\u{20}b"),
+            ("a        b", "a        b"),
+            ("a         b", "a        \\u{20}b"),
             ("a\n\n\n\n? b", "a\n\n\\u{a×2}? b"),
             ("if a:\n    b\n\n    c", "if a:\n    b\n\n    c"),
             ("a\n \n \n b", "a\n \n \\u{a} b"),
             (
-                "a \u{2003} \u{2003}\u{2003}b   c",
-                "a \u{2003}\\u{20}\\u{2003×2}b  \\u{20}c",
+                "a      \u{2003}\u{2003} \u{2003}\u{2003}b",
+                "a      \u{2003}\u{2003}\\u{20}\\u{2003×2}b",
             ),
         ] {
             assert_eq!(narrow(text), shown, "{text:?}");
         }
         let wide = |blanks: usize| narrow(&format!("a{}b", " ".repeat(blanks)));
-        assert_eq!(wide(600), "a  \\u{20×598}b");
+        assert_eq!(wide(600), "a        \\u{20×592}b");
         assert_ne!(wide(600), wide(601));
     }
 
     #[test]
     fn json_without_wide_gaps_says_the_same() {
-        let value = serde_json::json!({"a    b": [" \"    \u{3000}x", "\\", {"c": "d  e"}]});
+        let value =
+            serde_json::json!({"a          b": [" \"          \u{3000}x", "\\", {"c": "d  e"}]});
         let pretty = serde_json::to_string_pretty(&value).unwrap();
         let text = narrow_json(&pretty);
-        assert!(text.contains(r#"" \"  \u0020\u0020\u3000x""#), "{text}");
-        assert!(text.contains(r#""a  \u0020\u0020b""#), "{text}");
+        assert!(
+            text.contains(r#"" \"        \u0020\u0020\u3000x""#),
+            "{text}"
+        );
+        assert!(text.contains(r#""a        \u0020\u0020b""#), "{text}");
         // What is between its texts is ours.
         assert!(text.contains("\n      \"c\": \"d  e\""), "{text}");
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();

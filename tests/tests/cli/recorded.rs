@@ -136,7 +136,7 @@ fn who_had_influence_on_an_imported_run_stays_on_its_line() {
     let by = |line: &str| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if record["effect"] == "call" {
-            record["label"] = json!(["mcp:x\n     label   user"]);
+            record["label"] = json!(["mcp:x\n         label   user"]);
         }
         record.to_string()
     };
@@ -146,8 +146,8 @@ fn who_had_influence_on_an_imported_run_stays_on_its_line() {
     let explain = ["policy", "explain", "--run", &name];
     let ended = ours.run(&explain);
     ended
-        .prints(&["label   mcp:x\\u{a}  \\u{20×3}label  \\u{20}user: untrusted"])
-        .never("\n     label   user");
+        .prints(&["label   mcp:x\\u{a}        \\u{20}label   user: untrusted"])
+        .never("\n         label   user");
 }
 
 /// An export whose lines were changed so, with the end that anybody can write; and its run.

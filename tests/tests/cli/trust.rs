@@ -132,10 +132,10 @@ fn no_gap_in_what_a_file_says_is_wide() {
         station.write("lazaret.toml", format!("[flow]\nvouch = [\"{value}\"]\n"));
         station.run(&["policy", "trust"]).ends(0)
     };
-    told(90).prints(&["[flow] vouch = [\"x  \\u{20×88}mount mine read .\"]"]);
+    told(90).prints(&["[flow] vouch = [\"x        \\u{20×82}mount mine read .\"]"]);
     told(91).prints(&[
-        "  + [flow] vouch = [\"x  \\u{20×89}mount mine read .\"]",
-        "  - [flow] vouch = [\"x  \\u{20×88}mount mine read .\"]",
+        "  + [flow] vouch = [\"x        \\u{20×83}mount mine read .\"]",
+        "  - [flow] vouch = [\"x        \\u{20×82}mount mine read .\"]",
     ]);
 }
 

@@ -20,11 +20,11 @@ use crate::runs::brought::bits_gone;
 use crate::runs::saved;
 use crate::runs::session::cards_before;
 use crate::runs::traces::written;
-use crate::surfaces::paint::{bad, faint, good, strong, warn};
+use crate::surfaces::paint::{bad, faint, good, phrase, strong, warn};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Answer, EffectKind, Event, Judged, Record, Verdict};
 use crate::words::id::RunId;
-use crate::words::inert::{one_line, visible};
+use crate::words::inert::visible;
 use crate::words::limits::EXPORT_BYTES;
 
 /// How often the gate said what.
@@ -122,10 +122,10 @@ fn line_of(event: &Event, holds: &[Taken]) -> Option<String> {
         Event::Brought(brought) => format!(
             "{} {} from {}:{} [{}]",
             strong("brought"),
-            one_line(&brought.name),
-            one_line(brought.from.as_str()),
-            one_line(&brought.handle),
-            one_line(&brought.label.to_string())
+            phrase(&brought.name),
+            phrase(brought.from.as_str()),
+            phrase(&brought.handle),
+            phrase(&brought.label.to_string())
         ),
         Event::Started(_)
         | Event::Prompted { .. }
@@ -211,11 +211,11 @@ fn line_of_judgement(judged: &Judged, holds: &[Taken]) -> String {
     let label = judged.label.to_string();
     format!(
         "{word} {effect} {} by {} [{}]{} {}",
-        strong(one_line(&judged.subject)),
-        one_line(&judged.origin),
-        one_line(&label),
+        strong(phrase(&judged.subject)),
+        phrase(&judged.origin),
+        phrase(&label),
         with_handles(holds),
-        faint(one_line(&why))
+        faint(phrase(&why))
     )
 }
 
@@ -226,9 +226,9 @@ fn with_handles(holds: &[Taken]) -> String {
         let label = label.unwrap_or_else(|| UNTOLD.to_owned());
         format!(
             "{} = {} [{}]",
-            one_line(&taken.argument),
-            one_line(&taken.handle),
-            one_line(&label)
+            phrase(&taken.argument),
+            phrase(&taken.handle),
+            phrase(&label)
         )
     };
     match holds.is_empty() {

@@ -12,7 +12,7 @@ use crate::rules::questions::Waiting;
 use crate::rules::server::form::Form;
 use crate::runs::host::Host;
 use crate::surfaces::again;
-use crate::surfaces::paint::{bad, faint, foreign, marked, sentence, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, marked, phrase, sentence, strong, warn};
 use crate::words::error::{Code, Result};
 use crate::words::event::Answer;
 use crate::words::id::RunId;
@@ -90,7 +90,7 @@ fn shown(waiting: &Waiting) -> String {
     let mut text = format!(
         "{} {} asks you {}",
         warn("?"),
-        strong(foreign(&waiting.subject)),
+        strong(phrase(&waiting.subject)),
         faint(format!("(by {})", foreign(&waiting.question.rule)))
     );
     for reason in &waiting.question.reasons {

@@ -23,7 +23,7 @@ use crate::rules::questions::{Unattended, words};
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Waiting;
 use crate::surfaces::config::NAME;
-use crate::surfaces::paint::{faint, foreign, sentence, strong, warn};
+use crate::surfaces::paint::{faint, foreign, phrase, sentence, strong, warn};
 use crate::surfaces::question;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
@@ -276,7 +276,7 @@ fn question(waiting: &Waiting) -> String {
     let mut text = format!(
         "{} may `{}` be called? {}",
         warn("?"),
-        strong(foreign(&waiting.subject)),
+        strong(phrase(&waiting.subject)),
         faint(format!("(asked by {})", sentence(&asked.rule)))
     );
     for (path, value) in arguments(&waiting.content, &asked.reasons) {

@@ -18,7 +18,7 @@ use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
 use crate::rules::scrub::{KnownSecrets, told};
 use crate::runs::host::Host;
-use crate::surfaces::paint::{cited, faint, foreign, good, shown_path, strong, table, warn};
+use crate::surfaces::paint::{cited, faint, good, phrase, shown_path, strong, table, warn};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 use crate::words::inert::one_line;
@@ -120,7 +120,7 @@ async fn list(scene: &Scene) -> Result<u8> {
                 one_line(&plugin.manifest.version),
                 print::counted(plugin.manifest.tools.len(), "tool"),
                 faint(plugin.digest.short()),
-                foreign(&plugin.origin.shown()),
+                phrase(&plugin.origin.shown()),
             ]
         })
         .chain(servers)
@@ -141,7 +141,7 @@ fn served(offered: &Offered) -> Vec<String> {
                 .digest
                 .map_or_else(|| "not trusted".to_owned(), |digest| digest.short()),
         ),
-        foreign(&format!("MCP server: {}", terms.place())),
+        phrase(&format!("MCP server: {}", terms.place())),
     ]
 }
 

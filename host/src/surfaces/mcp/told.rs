@@ -18,7 +18,7 @@ use crate::runs::host::Host;
 use crate::runs::left::Waiting;
 use crate::surfaces::envelope::without_bytes;
 use crate::surfaces::wish::Answered;
-use crate::surfaces::{again, listed, question};
+use crate::surfaces::{listed, question};
 use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::id::RunId;
@@ -130,13 +130,7 @@ fn asks(waiting: &Waiting, together: usize) -> (String, bool) {
     let look =
         format!("A person reads all of it, and how it is answered, with: lazaret ask show {id}");
     let deny = format!("a person denies it with: lazaret ask deny {id}");
-    let (allow, look) = (again::hint(&allow), again::hint(&look));
-    let deny = again::hint(&deny);
-    let next = question::Next {
-        allow: &allow,
-        look: &look,
-        deny: &deny,
-    };
+    let next = question::Next { allow, look, deny };
     let (told, whole) = question::told(waiting, together, next);
     (format!("question {id}:\n{told}"), whole)
 }

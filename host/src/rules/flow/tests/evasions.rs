@@ -83,7 +83,7 @@ fn what_a_person_reads_is_whole_and_shows_what_hides() {
 #[test]
 fn no_gap_in_a_value_begins_a_line_and_none_looks_like_another() {
     let to = |blanks: usize| json!({"to": format!("eve@evil.test{}cc = me", " ".repeat(blanks))});
-    let said = "is the mail `eve@evil.test  \\u{20×598}cc = me`";
+    let said = "is the mail `eve@evil.test        \\u{20×592}cc = me`";
     let scene = scene(&[], WEB).check("mail.send", to(600), Ask(&[said]));
     let offered = |args| match scene.judge("mail.send", args).unwrap().consent {
         Consent::Needed { lines, .. } => lines.concat(),

@@ -16,9 +16,8 @@ use crate::surfaces::config::show::{OVERRULED, Shown, shown};
 use crate::surfaces::config::trust::{Pins, Standing};
 use crate::surfaces::config::uses::{By, Unkept, unkept, uses};
 use crate::surfaces::config::{Config, NAME, lint};
-use crate::surfaces::paint::{foreign, good};
+use crate::surfaces::paint::{good, phrase};
 use crate::words::error::Result;
-use crate::words::inert::one_line;
 
 /// What was seen of the files as they would hold.
 pub(super) struct Looked {
@@ -161,7 +160,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
     print::line(format!(
         "{} {}: {}, {}{}",
         good("ok"),
-        one_line(&policy.origin),
+        phrase(&policy.origin),
         print::counted(policy.lines.len(), "grant"),
         print::counted(policy.mounts.len(), "mount"),
         match workspace {
@@ -170,7 +169,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         }
     ));
     if let Some(place) = told {
-        print::line(format!("traces of every run go to {}", one_line(&place)));
+        print::line(format!("traces of every run go to {}", phrase(&place)));
     }
     for model in estimated {
         print::line(format!(
@@ -182,7 +181,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         print::line(format!(
             "MCP server {} is outside of the quarantine: {}",
             terms.name,
-            foreign(&terms.place())
+            phrase(&terms.place())
         ));
     }
     since.iter().for_each(Since::say);

@@ -183,7 +183,7 @@ fn as_json(explained: &Explained) -> Value {
 }
 
 fn describe(explained: &Explained) {
-    let subject = strong(foreign(&explained.subject));
+    let subject = strong(phrase(&explained.subject));
     if let Some(argument) = &explained.guessed {
         return guess(argument, explained);
     }
@@ -228,7 +228,7 @@ fn guess(argument: &str, explained: &Explained) {
         "{} if `{}` is a path, {} {would}",
         faint("guess"),
         phrase(argument),
-        strong(foreign(&explained.subject)),
+        strong(phrase(&explained.subject)),
     ));
 }
 

@@ -4,7 +4,7 @@ use super::super::print;
 use crate::guests::catalog::Tool;
 use crate::rules::grant::{Access, Destination, Grant, Pattern};
 use crate::rules::manifest::Wants;
-use crate::words::inert::one_line;
+use crate::surfaces::paint::phrase;
 
 /// What a tool's guest may touch, line by line: policy × manifest; and what it wants and is not granted, so that a call that
 /// is allowed may fail in its guest.
@@ -28,13 +28,13 @@ impl Reach {
             print::line("  nothing but its arguments");
         }
         for line in &self.granted {
-            print::line(format!("  {}", one_line(line)));
+            print::line(format!("  {}", phrase(line)));
         }
         if !self.lacking.is_empty() {
             print::line("its manifest also wants, and no line grants it:");
         }
         for line in &self.lacking {
-            print::line(format!("  {}", one_line(line)));
+            print::line(format!("  {}", phrase(line)));
         }
     }
 }

@@ -157,13 +157,7 @@ fn asks(run: &RunId, waiting: &[Waiting]) -> String {
         let deny = format!(
             "To deny it: lazaret ask deny {id}, or POST /v1/questions/{name} with {{\"answer\": \"deny\"}}."
         );
-        let (allow, look) = (again::hint(&allow), again::hint(&look));
-        let deny = again::hint(&deny);
-        let next = question::Next {
-            allow: &allow,
-            look: &look,
-            deny: &deny,
-        };
+        let next = question::Next { allow, look, deny };
         let (told, _) = question::told(one, waiting.len(), next);
         text.push_str(&format!("\n{told}\n"));
     }
