@@ -157,7 +157,7 @@ mod tests {
         };
         let own = |path: &str| format!("`{path}` of `mail.delete` is it: {NEEDS_OWN_WORDS}");
         let content = Content::Inline(json!({
-            "id": "m 3", "of": ["a", "b\u{202e}", "c   d"], "held": {"$handle": "h1"},
+            "id": "m 3", "of": ["a", "b\u{202e}", "c          d"], "held": {"$handle": "h1"},
             "x\\u{a}": "e", "y…": "f",
         }));
         let flags = |who: &str, reasons: &[String]| {
