@@ -3,11 +3,13 @@
 //!
 //! An answer may be written as Markdown, and whoever shows it may render it. Pictures and links become
 //! text with their host; code stays as it is, but where it may be none for others (`rendered/doubtful.rs`).
-//! The text is read by a parser of CommonMark, and otherwise left alone, but for controls: parsers do not agree on them.
+//! The text is read by a parser of CommonMark, and otherwise left alone, but for controls, and for what may lead somewhere for
+//! others (`rendered/others.rs`): parsers do not agree.
 
 mod doubtful;
 mod elements;
 mod fenced;
+mod others;
 mod pieces;
 mod quoted;
 
@@ -23,7 +25,7 @@ use url::{Host, Url};
 use self::doubtful::{Hidden, doubtful};
 
 /// How often a text is looked at again: what was two things may become one when a third is taken away.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 6;
 
 /// The text with pictures, links and elements of HTML that lead somewhere written out, and with no control but line ends
 /// and tabs.
@@ -40,11 +42,14 @@ pub fn rendered(text: &str) -> String {
     bare(&text)
 }
 
-/// The text with its controls written out, but line ends and tabs. Where one stands our parser sees no link, and whoever
-/// leaves it out or replaces it does; what a NUL is replaced by is known. They are written as JSON has them, so that
+/// The text with its controls written out, but line ends and tabs, and with marks of the order of bytes. Where one stands our
+/// parser sees no link, and whoever leaves it out or replaces it does; what a NUL is replaced by is known. They are written as JSON has them, so that
 /// what is JSON says the same.
 fn without_controls(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    let steers = |c: char| match c {
+        '\n' | '\r' | '\t' => false,
+        c => c.is_control() || c == '\u{feff}',
+    };
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
@@ -142,15 +147,24 @@ impl Open {
     }
 }
 
-/// One look at the text; nothing where nothing in it leads anywhere, for whoever shows more than plain Markdown, or shows
-/// just that.
+/// One look at the text; nothing where nothing in it leads anywhere, for whoever shows more than plain Markdown, shows just that,
+/// or reads it in some other way.
 fn round(text: &str) -> Option<String> {
-    let more = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
     let look = |options| {
         let changes = changes(text, options);
         (!changes.is_empty()).then(|| apply(text, changes))
     };
-    look(more).or_else(|| look(Options::empty()))
+    look(more())
+        .or_else(|| look(Options::empty()))
+        .or_else(|| others::inert(text))
+}
+
+/// What most know beside plain Markdown.
+fn more() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_TASKLISTS
 }
 
 /// What stands instead of what leads somewhere, and of where references lead; or, where nothing does, of what may for others.
@@ -328,7 +342,7 @@ mod tests {
             "",
             "Plain *text* with `code`, 1 < 2, a[0], and\n\n- [ ] a list\n- https://shop.test/a?b=c\n",
             "```md\n<img src=\"http://evil.test/?q=1\">\n![x](http://evil.test/)\n```\n",
-            "`![x](http://evil.test/)` and Vec<String> and <b>bold</b>\n",
+            "`![x](there/a.png)` and Vec<String> and <b>bold</b>\n",
             "| a | b |\n|---|---|\n| 1 | 2 |\n",
             "a\r\nb  \nc\\*d &amp; é 日本\n",
             "write to <me@shop.test>",

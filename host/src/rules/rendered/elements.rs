@@ -52,6 +52,16 @@ pub(super) fn inert(html: &str) -> Option<String> {
     changed.then_some(out)
 }
 
+/// Where such elements begin, if what looks like one is one.
+pub(super) fn leading(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let begins = text.match_indices('<');
+    begins.filter_map(|(at, _)| {
+        let after = text.get(at.checked_add(1)?..)?;
+        let (element, _) = after.split_at(end_of(after));
+        instead(element).map(|_| at)
+    })
+}
+
 /// Where an element ends: at the next `>` outside of quotes, or before the next `<`. What a line begins with may be the
 /// mark of a quoted text.
 fn end_of(element: &str) -> usize {

@@ -145,7 +145,7 @@ fn may_begin(c: char) -> bool {
 }
 
 /// What ends the block of code that a line begins, where it begins one for everybody.
-fn fence_of(line: &str) -> Option<String> {
+pub(super) fn fence_of(line: &str) -> Option<String> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let info = line.trim_start_matches(mark);
     let fence = line.strip_suffix(info)?;

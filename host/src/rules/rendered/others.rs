@@ -1,0 +1,246 @@
+//! What leads nowhere for us and somewhere for others: readers of Markdown do not agree on what a link, a picture or an
+//! element is, nor on where code begins.
+//!
+//! So it is not asked what the text is. Whatever a link is, an address stands behind `](` or `]:`; where one may, a blank comes
+//! between the two, which no reader takes for a link. Whatever an element is, it begins with a `<`. Only a block of code that is
+//! fenced for everybody stays as it is.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+
+use super::pieces::fence_of;
+use super::{Change, apply, elements, more};
+
+/// How far it is looked for where an address ends.
+const ADDRESS_CHARS: usize = 256;
+
+/// The text without what may lead somewhere for others; nothing where there is none.
+pub(super) fn inert(text: &str) -> Option<String> {
+    let parts = Parts::of(text);
+    let elements = marks(text, &parts.code, elements::leading).map(|at| Change {
+        place: at..at.saturating_add(1),
+        with: "‹".to_owned(),
+    });
+    // Nothing ends what has not begun.
+    let begin = marks(text, &parts.fenced, |gap| places(gap, '[')).next();
+    let ends = marks(text, &parts.fenced, |gap| places(gap, ']'));
+    let ends = ends.filter(|at| begin.is_some_and(|begin| begin < *at));
+    let ends = ends.filter_map(|at| at.checked_add(1));
+    let addresses = ends.filter(|at| leads(text.get(*at..).unwrap_or_default()));
+    let breaks = addresses.map(|at| Change {
+        place: at..at,
+        with: " ".to_owned(),
+    });
+    let changes: Vec<_> = elements.chain(breaks).collect();
+    (!changes.is_empty()).then(|| apply(text, changes))
+}
+
+/// Where something is found outside of some places.
+fn marks<'a, Found: Iterator<Item = usize> + 'a>(
+    text: &'a str,
+    without: &[Range<usize>],
+    find: impl Fn(&'a str) -> Found + 'a,
+) -> impl Iterator<Item = usize> + 'a {
+    gaps(text, without).into_iter().flat_map(move |gap| {
+        let inner = text.get(gap.clone()).unwrap_or_default();
+        find(inner).filter_map(move |at| gap.start.checked_add(at))
+    })
+}
+
+fn places(text: &str, mark: char) -> impl Iterator<Item = usize> + '_ {
+    text.match_indices(mark).map(|(at, _)| at)
+}
+
+/// Whether what stands behind a bracket may be an address beyond the place where the text is shown. What is as plain as an
+/// index or a name in code is none.
+fn leads(behind: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "_.,-#/'\"=+*(".contains(c);
+    let Some(address) = address(behind) else {
+        return false;
+    };
+    address.chars().count() > ADDRESS_CHARS || address.contains("//") || !address.chars().all(plain)
+}
+
+/// The address behind a bracket, if one may be: of one that is too long, more than is ever looked at.
+fn address(behind: &str) -> Option<String> {
+    let near = |text: &str| -> String { text.chars().take(ADDRESS_CHARS + 1).collect() };
+    if let Some(rest) = behind.strip_prefix('(') {
+        let rest = near(rest);
+        let inner = rest.split(')').next().unwrap_or_default();
+        // Some leave out blanks and line ends within one.
+        return match inner.len() < rest.len() {
+            true => Some(inner.split_whitespace().collect()),
+            false => Some(rest),
+        };
+    }
+    let rest = near(behind.strip_prefix(':')?.trim_start());
+    Some(
+        rest.split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+    )
+}
+
+/// What stands between places that follow each other, and behind them.
+fn gaps(text: &str, places: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut done = 0;
+    let mut gaps = Vec::new();
+    for place in places {
+        if done < place.start {
+            gaps.push(done..place.start);
+        }
+        done = done.max(place.end);
+    }
+    gaps.push(done..text.len());
+    gaps
+}
+
+/// The code of a text.
+#[derive(Default)]
+struct Parts {
+    /// What is code for us.
+    code: Vec<Range<usize>>,
+    /// What is a block of code for everybody.
+    fenced: Vec<Range<usize>>,
+}
+
+impl Parts {
+    fn of(text: &str) -> Self {
+        let mut parts = Self::default();
+        // Where others may have seen a fence that is none for us, or none where we do, all fences behind it are the other way round.
+        let mut is_lost = false;
+        let mut done = 0;
+        for (event, place) in Parser::new_ext(text, more()).into_offset_iter() {
+            let is_fenced = matches!(
+                event,
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_)))
+            );
+            if is_fenced || matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_))) {
+                parts.code.push(place.clone());
+            }
+            if is_fenced {
+                let before = text.get(done..place.start).unwrap_or_default();
+                is_lost |= has_fence(before);
+                if !is_lost {
+                    let plain = plainly(text, &place);
+                    is_lost |= plain != place;
+                    done = plain.end;
+                    parts.fenced.push(plain);
+                }
+            }
+        }
+        parts
+    }
+}
+
+fn has_fence(text: &str) -> bool {
+    ["```", "~~~"].iter().any(|fence| text.contains(fence))
+}
+
+/// How far a fenced block is one for everybody: it begins a line, and what some take for the end of a line makes no fence in it.
+fn plainly(text: &str, place: &Range<usize>) -> Range<usize> {
+    let nothing = place.start..place.start;
+    let before = text.get(..place.start).unwrap_or_default();
+    let block = text.get(place.clone()).unwrap_or_default();
+    let first = block.split('\n').next().unwrap_or_default();
+    let fence = fence_of(first.trim_end_matches('\r'));
+    let (Some(fence), true) = (fence, before.is_empty() || before.ends_with('\n')) else {
+        return nothing;
+    };
+    let mut end = place.start;
+    for line in block.split_inclusive('\n') {
+        let body = line.trim_end_matches('\n').trim_end_matches('\r');
+        if body.contains('\r') && body.contains(&fence) {
+            break;
+        }
+        end = end.saturating_add(line.len());
+    }
+    place.start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rendered;
+    use super::*;
+
+    const EVIL: &str = "https://evil.test/?q=1";
+
+    /// Each was a picture for a reader that many use, and none for ours.
+    #[test]
+    fn what_is_a_picture_for_others_is_none() {
+        for text in [
+            // Parentheses that are not closed.
+            "![x](EVIL( )",
+            "[x]: EVIL(\n\n![x]",
+            // A task, or a mark of the order of bytes, before where a reference leads.
+            "- [ ] [x]: EVIL\n\n![x]",
+            "\u{feff}[x]: EVIL\n\n![x]",
+            "\u{feff}```\n![x](EVIL)\n```\n![x](EVIL)\n",
+            // What is an element for us is text for others.
+            "<!-- ![x](EVIL) -->",
+            "<div>\n![x](EVIL)\n</div>",
+            "<details>\n![x][r]\n\n[r]: EVIL\n</details>",
+            "<? ![x](EVIL) ?>",
+            "<![CDATA[ ![x](EVIL) ]]>",
+            "<b title='![x](EVIL)'>",
+            "<b title='\n[x]:\nEVIL\n'>\n\n![x]",
+            // And a fence in it is one for them, so that the next one is the end of theirs.
+            "<!--\n```\n-->\n\n```\n![x](EVIL)\n```\n",
+            "- a\n\n      ```\n\n```\n![x](EVIL)\n```\n",
+            "a ```b` c\n\n```\n![x](EVIL)\n```\n",
+            "```\na\r```\rb\n```\n![x](EVIL)\n```\n",
+            // Code that is none.
+            "`![x](EVIL)`",
+            "    ![x](EVIL)",
+            "> ```\n> ![x](EVIL)\n> ```\n",
+            // Addresses with no scheme, and in other ways to write them.
+            "`![x](//evil.test/)`",
+            "`![x](\\//evil.test/)`",
+            "`![x](/\n/evil.test/)`",
+            "`![x](&#47;/evil.test/)`",
+            "`![x](<a b>)`",
+            "`[x]:\n> EVIL`",
+        ] {
+            let text = text.replace("EVIL", EVIL);
+            let shown = rendered(&text);
+            for mark in ["](", "]:"] {
+                assert!(!shown.contains(mark), "{text:?} → {shown:?}");
+            }
+        }
+    }
+
+    /// Whatever follows: nobody looks for where an address ends for ever.
+    #[test]
+    fn an_address_without_an_end_is_one() {
+        assert!(leads(&format!("({}", "a".repeat(ADDRESS_CHARS + 1))));
+        assert!(leads(&format!(":{}", "a".repeat(ADDRESS_CHARS + 1))));
+        assert!(!leads(&format!(": a {}", "a".repeat(ADDRESS_CHARS))));
+        assert!(!leads("(a"));
+        assert!(!leads(" (https://evil.test)"));
+    }
+
+    #[test]
+    fn an_element_for_others_begins_with_no_mark_of_one() {
+        for (text, shown) in [
+            ("a <img src=//e.test\u{b}", "a ‹img src=//e.test\\u000b"),
+            ("for (i=0; i<n; src=next)", "for (i=0; i‹n; src=next)"),
+            ("a <b and c=1", "a <b and c=1"),
+        ] {
+            assert_eq!(rendered(text), shown);
+        }
+    }
+
+    #[test]
+    fn code_and_prose_that_lead_nowhere_stay() {
+        for text in [
+            "Call `handlers[i](x, y)`, and `if a[0]: return`.",
+            "- [ ] a task\n- [x] done: yes\n\na[0](b) and c[1]: d",
+            "```python\nx[0](\"https://a.test\")\n```\n\n~~~\n[a]: https://a.test\n~~~\n",
+            "1. So:\n   ```sh\n   a[0](b)\n   ```\n",
+        ] {
+            assert_eq!(rendered(text), text);
+        }
+    }
+}
