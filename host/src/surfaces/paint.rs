@@ -6,7 +6,10 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::words::inert::{narrow, one_line, visible};
+use crate::words::inert::{TAB, columns_of, narrow, one_line, visible};
+
+/// What a line or a row of somebody else's words begins with.
+const MARK: &str = "  | ";
 
 /// Something to look at first.
 pub(super) fn strong(text: impl Display) -> String {
@@ -40,12 +43,12 @@ pub(super) fn foreign(text: &str) -> String {
 
 /// The same after words of ours: each line that follows has a mark, so that none passes for one of ours.
 pub(super) fn marked(text: &str) -> String {
-    foreign(text).replace('\n', "\n  | ")
+    foreign(text).replace('\n', &format!("\n{MARK}"))
 }
 
 /// Words of somebody else alone: all of their lines have the mark, and no gap begins one without it.
 pub(super) fn cited(text: &str) -> String {
-    format!("  | {}", sentence(text))
+    format!("{MARK}{}", sentence(text))
 }
 
 /// Words of somebody else within a line of ours: nothing in them ends it, and no gap begins another one.
@@ -62,6 +65,48 @@ pub(super) fn sentence(text: &str) -> String {
 /// A path within a line. Whoever has named a folder may have been somebody else.
 pub(super) fn shown_path(path: &Path) -> String {
     one_line(&path.display().to_string())
+}
+
+/// A painted text on rows of so many columns, each of which begins as its line does, or with the mark: a terminal would begin
+/// the rest of a long line at its edge, where it passes for a line of ours.
+pub(super) fn wrapped(text: &str, columns: usize) -> String {
+    // The widest character fits beside the mark.
+    let columns = columns.max(wide(MARK) + TAB);
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| on_rows(line, columns))
+        .collect();
+    lines.join("\n")
+}
+
+/// One line on rows: between two words where there is a blank, and within a word that fits into no row.
+fn on_rows(line: &str, columns: usize) -> String {
+    let mark = wide(MARK);
+    let mut out = String::with_capacity(line.len());
+    let (mut used, mut word, mut letters) = (0, String::new(), 0);
+    let mut paints = false;
+    for c in line.chars() {
+        // What is not shown is written out by now, so what is left of it is paint of ours.
+        paints |= c == '\u{1b}';
+        let width = if paints { 0 } else { columns_of(c) };
+        paints &= c != 'm';
+        if used + letters + width > columns {
+            if mark + letters + width > columns {
+                out.push_str(&word);
+                (word, letters) = (String::new(), 0);
+            }
+            out.push_str(&format!("\n{MARK}"));
+            used = mark;
+        }
+        word.push(c);
+        letters += width;
+        if c.is_whitespace() {
+            out.push_str(&word);
+            used += letters;
+            (word, letters) = (String::new(), 0);
+        }
+    }
+    out + &word
 }
 
 fn paint(style: Style, text: impl Display) -> String {
@@ -121,6 +166,44 @@ mod tests {
             phrase(&wide),
             "so        \\u{20×592}? may it\\u{a}  because"
         );
+    }
+
+    #[test]
+    fn each_row_begins_with_a_mark_and_none_is_longer_than_the_screen() {
+        let folded = |text: &str| wrapped(text, 20);
+        assert_eq!(
+            folded("because one two three four"),
+            "because one two \n  | three four"
+        );
+        assert_eq!(
+            folded("  | one\n  | two three four five"),
+            "  | one\n  | two three four \n  | five"
+        );
+        let filler = format!("{}? may it be?", "x".repeat(20));
+        assert_eq!(
+            folded(&filler),
+            format!("{}\n  | ? may it be?", "x".repeat(20))
+        );
+        for text in [
+            &filler,
+            &"日本".repeat(40),
+            &"a\tb".repeat(12),
+            &"e\u{301} ".repeat(40),
+            &format!("    to = {}", "\u{3000}x".repeat(40)),
+            &format!("? {} b {}", strong("x".repeat(50)), faint("y ".repeat(30))),
+        ] {
+            let rows = folded(text);
+            for (place, row) in rows.split('\n').enumerate() {
+                let row = anstream::adapter::strip_str(row).to_string();
+                let columns: usize = row.chars().map(columns_of).sum();
+                assert!(columns <= 20, "{row:?} of {text:?}");
+                assert_eq!(row.starts_with(MARK), place > 0, "{row:?} of {text:?}");
+            }
+            assert_eq!(rows.replace(&format!("\n{MARK}"), ""), *text, "{text:?}");
+        }
+        // What fits is as it was, in whatever colours.
+        let fits = format!("{} b\n", strong("x".repeat(18)));
+        assert_eq!(folded(&fits), fits);
     }
 
     #[test]

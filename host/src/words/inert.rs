@@ -1,5 +1,7 @@
 //! Inert text: whatever it holds, whoever shows it shows only text.
 
+use unicode_width::UnicodeWidthChar;
+
 use super::id::is_hidden;
 use super::limits::COMBINING_MARKS;
 
@@ -37,12 +39,25 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// Blanks in a row that are shown as they are.
+/// Columns of blanks in a row that are shown as they are.
 const GAP: usize = 8;
-/// The same at the beginning of a line.
-const INDENT: usize = 12;
+/// The same at the beginning of a line: two tabs, or code would be no longer readable.
+const INDENT: usize = 2 * TAB;
+/// Columns that a tab takes on a screen, at most.
+pub const TAB: usize = 8;
 /// Line ends that are shown as they are, with nothing but blanks between them.
 const ENDS: usize = 2;
+
+/// Columns that a character takes on a screen, at most. Of what takes none by its standard, only what is made to stand on
+/// another one is known to take none wherever it is shown.
+#[must_use]
+pub fn columns_of(c: char) -> usize {
+    match c {
+        '\t' => TAB,
+        c if is_combining(c) => 0,
+        c => c.width().unwrap_or(1).max(1),
+    }
+}
 
 /// A text in which no gap is so wide that what stands behind it begins another line on a screen, or pushes what stands before it
 /// off: blanks and line ends past a few are written out, equal ones with how many they are.
@@ -57,7 +72,7 @@ pub fn narrow(text: &str) -> String {
             (blanks, most) = (0, INDENT);
             ends <= ENDS
         } else if c.is_whitespace() {
-            blanks += 1;
+            blanks += columns_of(c);
             blanks <= most
         } else {
             (ends, blanks, most) = (0, 0, GAP);
@@ -86,7 +101,7 @@ pub fn narrow_json(json: &str) -> String {
     let (mut inside, mut escaped, mut gap) = (false, false, 0);
     for c in json.chars() {
         gap = if inside && c.is_whitespace() {
-            gap + 1
+            gap + columns_of(c)
         } else {
             0
         };
@@ -203,9 +218,45 @@ mod tests {
         ] {
             assert_eq!(narrow(text), shown, "{text:?}");
         }
+        for (text, shown) in [
+            ("a\tb", "a\tb"),
+            ("a\t b", "a\t\\u{20}b"),
+            ("a \tb", "a \\u{9}b"),
+            ("a\t\t\t\t\t\t\t\t? b", "a\t\\u{9×7}? b"),
+            (
+                "if a:\n\tif b:\n\t\tc\n\t\t\td",
+                "if a:\n\tif b:\n\t\tc\n\t\t\\u{9}d",
+            ),
+            (
+                "a\u{3000}\u{3000}\u{3000}\u{3000}\u{3000}\u{3000}b",
+                "a\u{3000}\u{3000}\u{3000}\u{3000}\\u{3000×2}b",
+            ),
+            ("a\n                 b", "a\n                \\u{20}b"),
+        ] {
+            assert_eq!(narrow(text), shown, "{text:?}");
+        }
         let wide = |blanks: usize| narrow(&format!("a{}b", " ".repeat(blanks)));
         assert_eq!(wide(600), "a        \\u{20×592}b");
         assert_ne!(wide(600), wide(601));
+    }
+
+    #[test]
+    fn nothing_takes_more_columns_than_is_said() {
+        for (c, columns) in [
+            ('a', 1),
+            ('é', 1),
+            ('\t', 8),
+            ('\u{3000}', 2),
+            ('\u{2003}', 1),
+            ('日', 2),
+            ('👍', 2),
+            ('\u{301}', 0),
+            // Not every screen knows that it takes none.
+            ('\u{1160}', 1),
+            ('\u{94d}', 1),
+        ] {
+            assert_eq!(columns_of(c), columns, "{c:?}");
+        }
     }
 
     #[test]
@@ -219,6 +270,10 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(r#""a        \u0020\u0020b""#), "{text}");
+        let wide = serde_json::json!("\u{3000}".repeat(6)).to_string();
+        let narrowed = narrow_json(&wide);
+        assert!(narrowed.ends_with(r#"\u3000\u3000""#), "{narrowed}");
+        assert!(!narrowed.contains(&"\u{3000}".repeat(5)), "{narrowed}");
         // What is between its texts is ours.
         assert!(text.contains("\n      \"c\": \"d  e\""), "{text}");
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::station::Station;
 
 const POLICY: &str = r#"
@@ -72,10 +74,34 @@ pub(crate) fn filled_at_terminal(
 fn typed_at_terminal(
     station: &Station,
     arguments: &[&str],
+    typed: (&str, &str, &[&str]),
+    meanwhile: impl FnMut(),
+) -> (i32, String, String) {
+    typed_at(terminal(), station, arguments, typed, meanwhile)
+}
+
+/// A pseudo terminal of so many columns.
+fn terminal_of(columns: u16) -> (File, OwnedFd) {
+    let (ours, theirs) = terminal();
+    let size = libc::winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: the file is open, and the size is one.
+    let is_set = unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) == 0 };
+    assert!(is_set, "a pseudo terminal has a size");
+    (ours, theirs)
+}
+
+fn typed_at(
+    (mut ours, theirs): (File, OwnedFd),
+    station: &Station,
+    arguments: &[&str],
     (ahead, prompt, answers): (&str, &str, &[&str]),
     mut meanwhile: impl FnMut(),
 ) -> (i32, String, String) {
-    let (mut ours, theirs) = terminal();
     ours.write_all(ahead.as_bytes()).unwrap();
     let mut command = station.command(arguments);
     command.env("NO_COLOR", "1").env("TERM", "dumb");
@@ -135,6 +161,25 @@ fn a_yes_goes_on_in_the_same_process() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("lazaret runs resume"), "{shown}");
+}
+
+/// A terminal begins the rest of a long line at its edge, where it would pass for a line of ours.
+#[test]
+fn no_row_of_a_question_begins_without_a_mark() {
+    let station = Station::with(POLICY);
+    let path = format!("here/{}.txt", "x".repeat(100));
+    let args = json!({"path": path, "content": "one"}).to_string();
+    let call = ["call", "files.write", &args];
+    let typed = ("", LEAVE, &["n"][..]);
+    let (status, _, shown) = typed_at(terminal_of(60), &station, &call, typed, || {});
+    assert_eq!(status, 3, "{shown}");
+    let (_, question) = shown.split_once("? may ").unwrap();
+    let (question, _) = question.split_once("y / n").unwrap();
+    for row in question.lines() {
+        assert!(row.chars().count() <= 60, "{row}: {shown}");
+    }
+    assert!(question.contains("\n  | xxx"), "{shown}");
+    assert!(question.replace("\n  | ", "").contains(&path), "{shown}");
 }
 
 #[test]

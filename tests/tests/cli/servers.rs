@@ -195,6 +195,22 @@ fn what_has_changed_since_it_was_trusted_is_shown() {
     ended.prints(&["ok as it was trusted"]);
 }
 
+/// Behind a wide gap, another line would seem to begin; and a tab is wide.
+#[test]
+fn no_gap_in_what_a_server_says_is_wide() {
+    let station = station("good", "");
+    let told = |gap: &str| {
+        let said = format!("It is what it was.{gap}trusted");
+        station.write("notes.says", said);
+        station.run(&["servers", "trust", "mail"]).ends(0)
+    };
+    told(&"\t".repeat(8)).prints(&["  | It is what it was.\t\\u{9×7}trusted\n"]);
+    told(&" ".repeat(90)).prints(&[
+        "  | It is what it was.        \\u{20×82}trusted\n",
+        "  + It is what it was.        \\u{20×82}trusted\n",
+    ]);
+}
+
 /// Whoever only looks has not said that another program may run, with the secrets of the one that they trusted.
 #[test]
 fn what_is_another_file_than_was_trusted_is_not_started_to_look_at_it() {

@@ -219,10 +219,11 @@ fn find(value: &Value, place: &str, found: &mut Vec<(String, String)>) {
 }
 
 /// A text on one line, in which nothing ends it, and no gap is wide enough to begin another line behind it: what follows in the
-/// question are our words.
+/// question are our words. Tabs are written out, as they are in a value.
 fn quoted(text: &str) -> String {
     let mut quoted = String::new();
-    for c in narrow(&visible(text)).chars() {
+    let text = visible(text).replace('\t', "\\u{9}");
+    for c in narrow(&text).chars() {
         match c {
             '\n' => quoted.push('↵'),
             '“' | '”' => quoted.push('"'),
@@ -262,9 +263,10 @@ mod tests {
         let gap = "\u{2003}".repeat(9);
         let text = format!("a\n\n\n\n? may “x” be{gap}called \r \t b");
         let quoted = quoted(&text);
-        assert!(!quoted.contains(['\n', '\r', '“', '”']), "{quoted}");
+        assert!(!quoted.contains(['\n', '\r', '\t', '“', '”']), "{quoted}");
         assert!(quoted.starts_with("a↵↵\\u{a×2}? may \"x\" be"), "{quoted}");
         assert!(!quoted.contains(&gap), "{quoted}");
+        assert!(quoted.ends_with("called \\u{d} \\u{9} b"), "{quoted}");
     }
 
     #[test]

@@ -86,6 +86,22 @@ impl Kind {
         }
     }
 
+    /// Whether it means something at its own service alone: at another one, whoever writes or registers there may have chosen
+    /// what is called so.
+    #[must_use]
+    pub fn is_of_one_service(self) -> bool {
+        match self {
+            Self::Id | Self::User => true,
+            Self::Mail
+            | Self::Account
+            | Self::Address
+            | Self::Url
+            | Self::File
+            | Self::Name
+            | Self::Value => false,
+        }
+    }
+
     /// Two values that mean one thing have one normal form; what only looks alike does not.
     #[must_use]
     pub fn normal(self, text: &str) -> String {
@@ -143,6 +159,18 @@ mod tests {
         ] {
             let kind = Kind::of_word(word).unwrap();
             assert_eq!(kind.is_open(), open.contains(&word), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_a_service_calls_something_means_nothing_at_another() {
+        for (kind, is_of_one) in [
+            (Kind::Id, true),
+            (Kind::User, true),
+            (Kind::Mail, false),
+            (Kind::Name, false),
+        ] {
+            assert_eq!(kind.is_of_one_service(), is_of_one, "{kind:?}");
         }
     }
 

@@ -15,19 +15,15 @@ pub(super) struct Leaf {
 
 impl Leaf {
     /// What an answer for it, as a value of this kind, covers of all that takes such values. What a mail address, a file or a
-    /// URL leads to is the same in every call; an id is one at its own service. A value of no kind is whatever its argument
-    /// makes of it: whoever lets 500 rows be shown has not said that 500 may be paid.
+    /// URL leads to is the same in every call; an id or a user's name is one at its own service. A value of no kind is whatever its
+    /// argument makes of it: whoever lets 500 rows be shown has not said that 500 may be paid.
     pub(super) fn answered_for(&self, kind: Kind, tool: &ToolName) -> String {
-        match kind {
-            Kind::Value => format!("value at {} of {tool}", place_of(&self.path)),
-            Kind::Id => format!("value at {}", tool.plugin()),
-            Kind::Mail
-            | Kind::Account
-            | Kind::Address
-            | Kind::Url
-            | Kind::File
-            | Kind::User
-            | Kind::Name => "value".to_owned(),
+        if kind == Kind::Value {
+            return format!("value at {} of {tool}", place_of(&self.path));
+        }
+        match kind.is_of_one_service() {
+            true => format!("value at {}", tool.plugin()),
+            false => "value".to_owned(),
         }
     }
 }

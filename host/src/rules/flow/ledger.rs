@@ -369,7 +369,7 @@ impl Ledger {
         self.vouched.get(&(kind, known_as(kind, value, service)))
     }
 
-    /// The typed title of a record that has this address; of an id, at its own service.
+    /// The typed title of a record that has this address; of an id or a user's name, at its own service.
     #[must_use]
     pub fn titled(&self, (kind, value): (Kind, &str), service: &str) -> Option<&str> {
         self.titles.of(&(kind, known_as(kind, value, service)))
@@ -398,20 +398,12 @@ impl Ledger {
     }
 }
 
-/// A value as witnesses know it. An id means something at its own service alone: at another one, whoever writes there may
-/// have chosen what is called so.
+/// A value as witnesses know it: an id or a user's name together with its service.
 fn known_as(kind: Kind, value: &str, service: &str) -> String {
     let normal = kind.normal(value);
-    match kind {
-        Kind::Id => format!("{service} {normal}"),
-        Kind::Mail
-        | Kind::Account
-        | Kind::Address
-        | Kind::Url
-        | Kind::File
-        | Kind::User
-        | Kind::Name
-        | Kind::Value => normal,
+    match kind.is_of_one_service() {
+        true => format!("{service} {normal}"),
+        false => normal,
     }
 }
 

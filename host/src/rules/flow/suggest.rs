@@ -400,8 +400,13 @@ impl Suggestion {
         }
         let (mut stood, mut tainted) = (String::new(), false);
         for origin in origins {
-            if flows.classes.is_tainted(&origin.label) {
-                tainted = true;
+            let is_tainted = flows.classes.is_tainted(&origin.label);
+            tainted |= is_tainted;
+            // What another service calls so vouches for nothing here.
+            if kind.is_of_one_service() && origin.tool.plugin() != call.tool.plugin() {
+                continue;
+            }
+            if is_tainted {
                 stood = stood_with_others(flows, origin, kind);
             } else if kind != Kind::Value && self.vouches(flows, origin, kind, &used) {
                 return;

@@ -9,6 +9,7 @@ mod held;
 mod laws;
 mod outward;
 mod records;
+mod services;
 mod witness;
 
 use std::collections::{BTreeMap, BTreeSet};

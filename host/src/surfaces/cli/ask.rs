@@ -227,18 +227,18 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
         print::compact(&listed::question_in_full(waiting, &handed));
         return Ok(0);
     }
-    print::line(format!(
+    print::marked_line(format!(
         "{} {}",
         strong(&waiting.question.id),
         sentence(words::asked(&waiting.question))
     ));
     let rule = sentence(&waiting.question.rule);
-    print::line(format!("{} {rule}", faint("asked by")));
+    print::marked_line(format!("{} {rule}", faint("asked by")));
     for reason in words::reasons(&waiting.question.reasons) {
-        print::line(format!("{} {}", faint("because "), sentence(reason)));
+        print::marked_line(format!("{} {}", faint("because "), sentence(reason)));
     }
     for record in &waiting.question.records {
-        print::line(format!("{} {}", faint("where   "), sentence(record)));
+        print::marked_line(format!("{} {}", faint("where   "), sentence(record)));
     }
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
@@ -250,13 +250,13 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
         print::line(format!("{} {next}", warn("too late")));
     }
     let sources = sentence(&waiting.label.to_string());
-    print::line(format!("{} {sources}", faint("under   ")));
+    print::marked_line(format!("{} {sources}", faint("under   ")));
     let subject = sentence(&waiting.subject);
     let classes = waiting.question.classes.as_ref();
     let classes = classes.map_or(String::new(), |classes| {
         sentence(&format!(" ({}, risk {})", classes.effect, classes.risk))
     });
-    print::line(format!("{} {subject}{classes}", faint("calls   ")));
+    print::marked_line(format!("{} {subject}{classes}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
         print::wished(args);
     }
@@ -264,7 +264,7 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
         print::line(said);
     }
     for one in &handed {
-        print::line(held(one));
+        print::marked_line(held(one));
     }
     if let Some(flag) = words::for_one_run(&waiting.question, &waiting.content) {
         print::line(foreign(&flag));
@@ -325,7 +325,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
     }
     // What is printed is the run's: its outcome, or its answer.
     if !scene.quiet && !scene.json {
-        print::note(format!(
+        print::marked_note(format!(
             "{}: {}",
             word(&waiting, said.answer),
             sentence(words::asked(&waiting.question))
@@ -345,7 +345,7 @@ fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
     }
     // The question in a line is cut; what was agreed to is not.
     let said = word(waiting, answer);
-    print::line(format!(
+    print::marked_line(format!(
         "{said}: {}",
         sentence(words::asked(&waiting.question))
     ));

@@ -249,7 +249,7 @@ pub(super) async fn warn_of(audit: &Audit, run: &RunId) -> Result<u8> {
     }
     let what = format!("the run is not as it was written: {}", found.state.reason());
     let error = Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}"));
-    print::note(print::described(&error));
+    print::failed(&error);
     Ok(Code::Corrupt.exit_status())
 }
 

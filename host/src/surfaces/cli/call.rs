@@ -122,7 +122,7 @@ impl Call {
         let status = report(&host, &called, scene).await?;
         // What the tool did is told whether its artifacts could be saved or not.
         if let Err(error) = written {
-            print::note(print::described(&error));
+            print::failed(&error);
             return Ok(status.max(error.code().exit_status()));
         }
         Ok(status)

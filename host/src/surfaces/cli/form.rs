@@ -31,7 +31,7 @@ pub(super) async fn beside<T>(
             let waiting = host.next_form(&mut watcher).await;
             // Whatever is wrong with an answer is said there, and the call does not wait for ever.
             if let Err(error) = put(host, &waiting, is_there, scene).await {
-                print::note(print::described(&error));
+                print::failed(&error);
             }
         }
     };
@@ -55,7 +55,7 @@ async fn put(host: &Host, waiting: &Waiting, is_there: bool, scene: &Scene) -> R
         return Ok(());
     }
     let _quiet = print::quietly();
-    print::note(shown(waiting));
+    print::marked_note(shown(waiting));
     let id = waiting.question.id.as_str();
     loop {
         let Some(content) = filled(&form).await? else {
@@ -64,7 +64,7 @@ async fn put(host: &Host, waiting: &Waiting, is_there: bool, scene: &Scene) -> R
         match host.answer_form(id, content).await {
             // What does not fit is said, and filled once more.
             Err(misfit) if misfit.code() == Code::BadInput => {
-                print::note(format!("{}: {}", bad("error"), marked(misfit.message())));
+                print::marked_note(format!("{}: {}", bad("error"), marked(misfit.message())));
             }
             answered => return answered.map(drop),
         }

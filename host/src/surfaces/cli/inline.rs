@@ -90,7 +90,7 @@ pub(super) async fn confirms(
     }
     let tool = host.catalog().resolve(&request.tool, &[])?;
     let content = wished(&request.args);
-    print::note(confirmation(&tool.name, &tool.declared, &content));
+    print::marked_note(confirmation(&tool.name, &tool.declared, &content));
     loop {
         prompt(&faint("y / n / show (full arguments) / q (leave it) >"));
         let Some(line) = line().await? else {
@@ -99,9 +99,9 @@ pub(super) async fn confirms(
         };
         match read(&line, false) {
             Some(Said::Answer(answer)) => return Ok(Some(answer != Answer::Deny)),
-            Some(Said::Show) => print::note(in_full(&content, &[])),
+            Some(Said::Show) => print::marked_note(in_full(&content, &[])),
             Some(Said::Leave) => return Ok(None),
-            None => print::note(no_answer(&line, false)),
+            None => print::marked_note(no_answer(&line, false)),
         }
     }
 }
@@ -166,7 +166,7 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
             Ok(_) => {}
             // Too late it counts as a no, and somebody else may have been faster: the run learns so when it goes on.
             Err(late) if late.code() == Code::Conflict => {
-                print::note(print::described(&late));
+                print::failed(&late);
                 continue;
             }
             Err(error) => return Err(error),
@@ -187,7 +187,7 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
 
 /// Puts one question until it is answered; nothing where the run is to be left.
 async fn put(host: &Host, waiting: &Waiting) -> Result<Option<Answer>> {
-    print::note(question(waiting));
+    print::marked_note(question(waiting));
     forget_typed();
     let always = !waiting.question.values.is_empty();
     loop {
@@ -200,14 +200,14 @@ async fn put(host: &Host, waiting: &Waiting) -> Result<Option<Answer>> {
             Some(Said::Answer(answer)) => return Ok(Some(answer)),
             Some(Said::Show) => {
                 let handed = host.handed(waiting).await?;
-                print::note(in_full(&waiting.content, &handed));
+                print::marked_note(in_full(&waiting.content, &handed));
                 if !waiting.question.lines.is_empty() {
                     let lines = &waiting.question.lines;
                     print::note(last_of_its_kind(host.policy(), lines));
                 }
             }
             Some(Said::Leave) => return Ok(None),
-            None => print::note(no_answer(&line, always)),
+            None => print::marked_note(no_answer(&line, always)),
         }
     }
 }

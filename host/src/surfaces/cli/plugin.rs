@@ -21,7 +21,6 @@ use crate::runs::host::Host;
 use crate::surfaces::paint::{cited, faint, good, phrase, shown_path, strong, table, warn};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
-use crate::words::inert::one_line;
 
 /// Look at plugins.
 #[derive(Debug, clap::Subcommand)]
@@ -117,7 +116,7 @@ async fn list(scene: &Scene) -> Result<u8> {
         .map(|plugin| {
             vec![
                 strong(&plugin.name),
-                one_line(&plugin.manifest.version),
+                phrase(&plugin.manifest.version),
                 print::counted(plugin.manifest.tools.len(), "tool"),
                 faint(plugin.digest.short()),
                 phrase(&plugin.origin.shown()),
@@ -182,12 +181,12 @@ async fn check(scene: &Scene, file: &Path) -> Result<u8> {
         );
     } else {
         let tools = print::counted(looked.manifest.tools.len(), "tool");
-        print::line(format!(
+        print::marked_line(format!(
             "{} `{}` is the plugin `{}` {} with {tools}",
             good("ok"),
             shown_path(file),
             looked.manifest.plugin,
-            one_line(&looked.manifest.version)
+            phrase(&looked.manifest.version)
         ));
         for tool in looked
             .manifest
@@ -267,41 +266,41 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
         return;
     }
     let manifest = &plugin.manifest;
-    print::line(format!(
+    print::marked_line(format!(
         "{} {}  {}",
         strong(&plugin.name),
-        one_line(&manifest.version),
+        phrase(&manifest.version),
         faint(plugin.digest)
     ));
-    print::line(cited(&manifest.description));
+    print::marked_line(cited(&manifest.description));
     let asks = asks(imports);
     let asks = if asks.is_empty() {
         "nothing".to_owned()
     } else {
         asks.join(", ")
     };
-    print::line(format!("could ask for: {}", one_line(&asks)));
+    print::marked_line(format!("could ask for: {}", phrase(&asks)));
     for tool in &manifest.tools {
         print::line(format!(
             "\n{}",
             strong(format!("{}.{}", plugin.name, tool.name))
         ));
         let first = tool.description.lines().next().unwrap_or_default();
-        print::line(cited(first));
+        print::marked_line(cited(first));
         print::line(format!("  {} {}", faint("effect"), effect(tool)));
         if tool.conduct.needs_approval {
             print::line(format!("  {} a person before every call", faint("asks")));
         }
         let wants = wants(tool);
         if !wants.is_empty() {
-            print::line(format!(
+            print::marked_line(format!(
                 "  {} {}",
                 faint("wants"),
-                one_line(&wants.join(", "))
+                phrase(&wants.join(", "))
             ));
         }
         for line in arguments(tool) {
-            print::line(format!("  {line}"));
+            print::marked_line(format!("  {line}"));
         }
     }
 }
@@ -324,7 +323,7 @@ fn arguments(tool: &Declared) -> Vec<String> {
         ("content", content.join(", ")),
     ];
     let said = said.into_iter().filter(|(_, paths)| !paths.is_empty());
-    said.map(|(word, paths)| format!("{} {}", faint(word), one_line(&paths)))
+    said.map(|(word, paths)| format!("{} {}", faint(word), phrase(&paths)))
         .collect()
 }
 

@@ -78,7 +78,7 @@ fn end_trust(scene: &Scene, (pins, state): (Pins, &StateFolder), path: &Path) ->
     if scene.json {
         print::value(&json!({"ok": true, "path": path, "wasTrusted": was}), true);
     } else {
-        print::line(match was {
+        print::marked_line(match was {
             true => format!("`{shown}` no longer counts"),
             false => format!("`{shown}` was not trusted"),
         });
@@ -145,7 +145,7 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         );
         return Ok(status);
     }
-    print::line(format!(
+    print::marked_line(format!(
         "{} `{shown}` counts from now on, exactly as it is ({})",
         good("trusted"),
         digest.short()
@@ -158,7 +158,7 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         Ok(looked) if !scene.quiet => check::say(&looked.findings),
         Ok(_) => {}
         Err(error) => {
-            print::note(print::described(&error));
+            print::failed(&error);
             print::warning(
                 "it is trusted, and cannot be used as it is",
                 "mend it, then trust it once more",

@@ -3,18 +3,20 @@
 use std::fmt::Display;
 use std::future::Future;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::going::Going;
 use crate::surfaces::again;
 use crate::surfaces::envelope::Envelope;
-use crate::surfaces::paint::{bad, faint, foreign, marked, phrase, sentence, warn};
+use crate::surfaces::paint::{bad, faint, foreign, marked, phrase, sentence, warn, wrapped};
 use crate::words::error::{Code, Error};
 use crate::words::event::Surface;
 use crate::words::inert::{inert_json, narrow_json, one_line};
@@ -49,6 +51,24 @@ pub(super) fn note(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// The same as [`line`], with words of somebody else in it: at a terminal no row of it begins without a mark.
+pub(super) fn marked_line(text: impl Display) {
+    line(on_rows(&text.to_string(), std::io::stdout()));
+}
+
+/// The same as [`note`], with words of somebody else in it.
+pub(super) fn marked_note(text: impl Display) {
+    note(on_rows(&text.to_string(), std::io::stderr()));
+}
+
+/// A text on the rows of a terminal, and as it is where there is none, or none that says how wide it is.
+fn on_rows(text: &str, stream: impl AsFd) -> String {
+    match tcgetwinsize(stream).map(|size| size.ws_col) {
+        Ok(0) | Err(_) => text.to_owned(),
+        Ok(columns) => wrapped(text, usize::from(columns)),
+    }
+}
+
 /// A command that follows, after what it is for.
 pub(super) fn follow(what: impl Display, command: &str) {
     note(format!("{what}: {}", foreign(&again::hint(command))));
@@ -73,7 +93,7 @@ pub(super) fn value(value: &Value, compact: bool) {
 /// The arguments of a call that a person is asked about, indented; no gap in them is wide enough to begin a line of ours.
 pub(super) fn wished(value: &Value) {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    line(inert_json(narrow_json(&text)));
+    marked_line(inert_json(narrow_json(&text)));
 }
 
 /// A value as JSON on one line, its fields in their own order.
@@ -88,12 +108,9 @@ pub(super) fn list<T: Serialize>(all: impl IntoIterator<Item = T>) {
 
 /// Something to be careful about, and what to do.
 pub(super) fn warning(what: &str, hint: &str) {
-    note(format!(
-        "{}: {}\n{}",
-        warn("warning"),
-        sentence(what),
-        hinted(hint)
-    ));
+    let said = format!("{}: {}", warn("warning"), sentence(what));
+    let said = on_rows(&said, std::io::stderr());
+    note(format!("{said}\n{}", hinted(hint)));
 }
 
 /// A failure of the command itself.
@@ -103,11 +120,21 @@ pub(super) fn failure(error: &Error, as_json: bool) {
         compact(&Envelope::refused("", (Surface::Cli, &label), error));
         return;
     }
-    note(described(error));
+    failed(error);
+}
+
+/// A failure, for people. What they may copy out of a hint stays in one piece.
+pub(super) fn failed(error: &Error) {
+    note(hinting(on_rows(&said(error), std::io::stderr()), error));
 }
 
 /// A failure in words: what, where, and what to do.
 pub(super) fn described(error: &Error) -> String {
+    hinting(said(error), error)
+}
+
+/// What has failed, and where.
+fn said(error: &Error) -> String {
     let mut text = format!("{}: {}", bad("error"), sentence(error.message()));
     for issue in error.issue_list() {
         let place = if issue.path.is_empty() {
@@ -121,6 +148,11 @@ pub(super) fn described(error: &Error) -> String {
             sentence(&issue.message)
         ));
     }
+    text
+}
+
+/// The same, and what to do.
+fn hinting(mut text: String, error: &Error) -> String {
     for hint in error.hints() {
         text.push_str(&format!("\n{}", hinted(hint)));
     }

@@ -17,7 +17,7 @@ use crate::runs::served;
 use crate::surfaces::paint::{cited, faint, foreign, good, phrase, strong, table, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
-use crate::words::inert::one_line;
+use crate::words::inert::{narrow_json, one_line};
 
 /// Look at MCP servers, and trust what they say of their tools.
 #[derive(Debug, clap::Subcommand)]
@@ -316,9 +316,9 @@ fn show(changed: &[Changed<'_>], server: &str) {
     for (tool, parts) in changed {
         for part in parts {
             let name = strong(format!("{server}.{}", tool.short));
-            print::line(format!("{} {name}: {}", warn("changed"), part.part));
+            print::marked_line(format!("{} {name}: {}", warn("changed"), part.part));
             for line in &part.lines {
-                print::line(format!("  {}", one_line(line)));
+                print::marked_line(format!("  {}", phrase(line)));
             }
         }
     }
@@ -355,7 +355,7 @@ fn told(
 
 /// Everything that a server says of its tools: whatever it holds, a terminal only shows it.
 fn describe(terms: &Terms, listed: &Listed, digest: Digest) {
-    print::line(format!(
+    print::marked_line(format!(
         "{}  {}",
         strong(&terms.name),
         faint(phrase(&terms.place()))
@@ -370,11 +370,11 @@ fn describe(terms: &Terms, listed: &Listed, digest: Digest) {
         let name = format!("{}.{}", terms.name, tool.short);
         let there = match tool.remote == tool.short {
             true => String::new(),
-            false => format!("  {}", faint(format!("there `{}`", one_line(&tool.remote)))),
+            false => format!("  {}", faint(format!("there `{}`", phrase(&tool.remote)))),
         };
-        print::line(format!("\n{}{there}", strong(name)));
+        print::marked_line(format!("\n{}{there}", strong(name)));
         if !tool.description.is_empty() {
-            print::line(cited(&tool.description));
+            print::marked_line(cited(&tool.description));
         }
         let offered = match terms.choice.offers(&tool.remote) {
             true => format!(
@@ -385,23 +385,23 @@ fn describe(terms: &Terms, listed: &Listed, digest: Digest) {
             false => "not offered, by `allow` and `block`".to_owned(),
         };
         print::line(format!("  {} {offered}", faint("here")));
-        print::line(format!(
+        print::marked_line(format!(
             "  {} {}",
             faint("takes"),
-            foreign(&tool.input.to_string())
+            foreign(&narrow_json(&tool.input.to_string()))
         ));
         if let Some(output) = &tool.output {
-            print::line(format!(
+            print::marked_line(format!(
                 "  {} {}",
                 faint("gives"),
-                foreign(&output.to_string())
+                foreign(&narrow_json(&output.to_string()))
             ));
         }
         if !tool.hints.is_null() {
-            print::line(format!(
+            print::marked_line(format!(
                 "  {} {}",
                 faint("claims"),
-                foreign(&tool.hints.to_string())
+                foreign(&narrow_json(&tool.hints.to_string()))
             ));
         }
     }

@@ -138,6 +138,30 @@ fn a_field_that_held_the_value_vouches() {
     assert!(text.contains("held the value of record 2"), "{text}");
 }
 
+/// Who is called so at the service that acts is known by nobody of another one: a field there would end no question.
+#[test]
+fn a_field_of_another_service_vouches_for_no_name_of_this_one() {
+    let records = run(&["user", "tool:book.search"], SENDS, letter(), &["to/0"]);
+    for (kind, is_proposed) in [(Kind::Mail, true), (Kind::User, false), (Kind::Id, false)] {
+        let mut known = flows();
+        let book = known.tools.entry(name("book.search")).or_default();
+        (book.records.own, book.records.at) = (true, "/hits/*".to_owned());
+        let sends = known.tools.entry(name(SENDS)).or_default();
+        sends.steering.insert("to".to_owned(), kind);
+        let suggestion = suggest(
+            std::slice::from_ref(&records),
+            &known,
+            about,
+            BTreeSet::new(),
+        );
+        let text = suggestion.to_toml(|_| false);
+        assert_eq!(text.contains("held the value of"), is_proposed, "{text}");
+        assert!(!text.contains("it stood in"), "{text}");
+        let by_value = suggestion.vouched().chain(suggestion.doubtful()).count();
+        assert_eq!(by_value, usize::from(!is_proposed), "{text}");
+    }
+}
+
 /// The same value where somebody else had a hand in it: a comment, and no line.
 #[test]
 fn what_others_may_have_written_is_only_a_comment() {

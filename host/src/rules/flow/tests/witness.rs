@@ -686,13 +686,14 @@ fn an_answer_is_a_witness_for_its_value_kind_sources_and_run() {
 
 /// Rows that may be shown are no money that may be paid. What says by its kind what it is for is the same everywhere.
 #[test]
-fn an_answer_covers_a_plain_value_in_its_argument_alone_and_an_id_at_its_service() {
-    let more = "[tools.\"mail.comment\"]\nsteering = { doc = \"id\" }\n[tools.\"site.comment\"]\nsteering = { doc = \"id\", to = \"user\" }";
+fn an_answer_covers_a_plain_value_in_its_argument_alone_and_an_id_or_user_at_its_service() {
+    let more = "[tools.\"mail.comment\"]\nsteering = { doc = \"id\", notify = \"user\", room = \"user\" }\n[tools.\"site.comment\"]\nsteering = { doc = \"id\", to = \"user\" }";
     let scene = scene_of(&format!("{POLICY}{more}"), &[], WEB);
     let plain = ("other.act", json!({"flag": "500"}));
     let mail = ("mail.send", json!({"to": "eve@evil.test"}));
     let file = ("files.write", json!({"path": "docs/a.md"}));
     let id = ("mail.send", json!({"answers": "m1"}));
+    let user = ("mail.comment", json!({"notify": "kate"}));
     for (answered, tool, args, covered) in [
         (&plain, "other.act", json!({"flag": 500}), true),
         (&plain, "other.act", json!({"flag": ["500"]}), true),
@@ -706,6 +707,8 @@ fn an_answer_covers_a_plain_value_in_its_argument_alone_and_an_id_at_its_service
         (&file, "files.move", json!({"source": "docs/a.md"}), true),
         (&id, "mail.comment", json!({"doc": "m1"}), true),
         (&id, "site.comment", json!({"doc": "m1"}), false),
+        (&user, "mail.comment", json!({"room": "kate"}), true),
+        (&user, "site.comment", json!({"to": "kate"}), false),
     ] {
         let said = scene.asked(answered.0, answered.1.clone());
         let asked = scene.asked(tool, args.clone());
@@ -739,36 +742,5 @@ fn who_has_answered_for_a_value_for_good_has_not_said_that_it_may_go() {
             "files.remove",
             json!({"path": "docs/a.md"}),
             Ask(&["what cannot be undone needs the user's own words"]),
-        );
-}
-
-/// Whoever writes at one service chooses what their record is called there, and no record of another one by it.
-#[test]
-fn an_id_is_a_witness_at_its_own_service_alone() {
-    let other = "[tools.\"site.comment\"]\nsteering = { doc = \"id\", to = \"mail\" }\ncontent = [\"text\"]";
-    let policy = format!("{POLICY}{other}");
-    let letter = json!({"id": "payroll", "from": "eve@evil.test", "title": "Team offsite, June"});
-    let typed = &["Answer \"Team offsite, June\""];
-    let read =
-        |tool: &str, outcome: Value| scene_of(&policy, typed, WEB).saw(tool, json!({}), outcome);
-    read("mail.list", json!({"letters": [letter]}))
-        .check(
-            "mail.send",
-            json!({"to": "me@own.test", "answers": "payroll"}),
-            Allow(&[("to", "policy"), ("answers", "`mail.list`")]),
-        )
-        .check("site.comment", json!({"doc": "payroll"}), Ask(&["`doc`"]));
-    read("mail.read", letter)
-        .check(
-            "mail.send",
-            json!({"to": "me@own.test", "answers": "payroll"}),
-            Allow(&[("to", "policy"), ("answers", "Team offsite")]),
-        )
-        .check("site.comment", json!({"doc": "payroll"}), Ask(&["`doc`"]))
-        // An address is the same everywhere.
-        .check(
-            "site.comment",
-            json!({"to": "eve@evil.test"}),
-            Allow(&[("to", "Team offsite")]),
         );
 }

@@ -157,7 +157,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         );
         return Ok(status);
     }
-    print::line(format!(
+    print::marked_line(format!(
         "{} {}: {}, {}{}",
         good("ok"),
         phrase(&policy.origin),
@@ -169,7 +169,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         }
     ));
     if let Some(place) = told {
-        print::line(format!("traces of every run go to {}", phrase(&place)));
+        print::marked_line(format!("traces of every run go to {}", phrase(&place)));
     }
     for model in estimated {
         print::line(format!(
@@ -178,7 +178,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
     }
     for offered in host.catalog().servers() {
         let terms = offered.server.terms();
-        print::line(format!(
+        print::marked_line(format!(
             "MCP server {} is outside of the quarantine: {}",
             terms.name,
             phrase(&terms.place())

@@ -189,16 +189,16 @@ fn describe(explained: &Explained) {
     }
     match &explained.verdict {
         Verdict::Allow { rule } => {
-            print::line(format!("{} {subject}: {}", good("allow"), foreign(rule)));
+            print::marked_line(format!("{} {subject}: {}", good("allow"), foreign(rule)));
         }
         Verdict::Ask(question) => {
             let rule = foreign(&question.rule);
-            print::line(format!(
+            print::marked_line(format!(
                 "{} {subject}: a person is asked first, by {rule}",
                 warn("ask")
             ));
             for reason in words::reasons(&question.reasons) {
-                print::line(format!("  {}", sentence(reason)));
+                print::marked_line(format!("  {}", sentence(reason)));
             }
         }
         Verdict::Deny(denial) => {
@@ -206,14 +206,14 @@ fn describe(explained: &Explained) {
                 sentence(&denial.reason),
                 faint(format!("({})", denial.rule)),
             );
-            print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
+            print::marked_line(format!("{} {subject}: {reason} {rule}", bad("deny")));
         }
     }
     for value in &explained.weighed {
-        print::line(format!("  {}", steers(value)));
+        print::marked_line(format!("  {}", steers(value)));
     }
     for path in &explained.content {
-        print::line(format!("  {} {}", faint("content"), phrase(path)));
+        print::marked_line(format!("  {} {}", faint("content"), phrase(path)));
     }
 }
 
@@ -224,7 +224,7 @@ fn guess(argument: &str, explained: &Explained) {
         Verdict::Ask(_) => "would be asked about".to_owned(),
         Verdict::Deny(denial) => format!("would be denied: {}", sentence(&denial.reason)),
     };
-    print::line(format!(
+    print::marked_line(format!(
         "{} if `{}` is a path, {} {would}",
         faint("guess"),
         phrase(argument),
@@ -252,7 +252,7 @@ pub(super) fn steers(value: &Weighed) -> String {
 fn arguments(said: &ToolFlow) {
     print::line("its arguments:");
     for (path, kind) in &said.steering {
-        print::line(format!(
+        print::marked_line(format!(
             "  {} {} ({})",
             faint("steers "),
             phrase(path),
@@ -261,11 +261,11 @@ fn arguments(said: &ToolFlow) {
     }
     let content = said.content.iter().chain([&said.naming]);
     for path in content.filter(|path| !path.is_empty()) {
-        print::line(format!("  {} {}", faint("content"), phrase(path)));
+        print::marked_line(format!("  {} {}", faint("content"), phrase(path)));
     }
     print::line(format!("  {} everything else", faint("steers ")));
     for value in &said.vouch {
-        print::line(format!("  {} {}", faint("vouched"), phrase(value)));
+        print::marked_line(format!("  {} {}", faint("vouched"), phrase(value)));
     }
 }
 

@@ -41,19 +41,19 @@ fn describe(flowed: &Flowed) {
     let seq = faint(format!("{:>4}", flowed.seq));
     let subject = strong(phrase(&flowed.subject));
     let by = faint(format!("by {}", phrase(&flowed.origin)));
-    print::line(format!(
+    print::marked_line(format!(
         "{seq} {word} {subject} {by}: {}",
         sentence(flowed.verdict.reason())
     ));
     for value in &flowed.values {
-        print::line(format!("     {}", steers(&value.weighed)));
+        print::marked_line(format!("     {}", steers(&value.weighed)));
         for from in &value.origins {
             let path = if from.path.is_empty() {
                 "/"
             } else {
                 &from.path
             };
-            print::line(format!(
+            print::marked_line(format!(
                 "       {} record {}, `{}` {}, under {}",
                 faint("from"),
                 from.seq,
@@ -64,11 +64,11 @@ fn describe(flowed: &Flowed) {
         }
     }
     for holds in &flowed.holds {
-        print::line(format!("     {}", held(holds)));
+        print::marked_line(format!("     {}", held(holds)));
     }
     for (source, class) in &flowed.sources {
         let (source, class) = (phrase(&source.to_string()), classed(*class));
-        print::line(format!("     {} {source}: {class}", faint("label  ")));
+        print::marked_line(format!("     {} {source}: {class}", faint("label  ")));
     }
 }
 

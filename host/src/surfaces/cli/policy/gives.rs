@@ -176,13 +176,13 @@ fn yours(own: &BTreeSet<String>, name: &str) -> Vec<String> {
 /// Prints them, a line each.
 pub(super) fn say(gifts: &[Gift]) {
     for gift in gifts {
-        print::line(format!(
+        print::marked_line(format!(
             "  {} {}",
             strong(phrase(&gift.what)),
             phrase(&gift.gives)
         ));
         for more in &gift.with {
-            print::line(format!("    {}", phrase(more)));
+            print::marked_line(format!("    {}", phrase(more)));
         }
     }
 }

@@ -28,13 +28,13 @@ impl Reach {
             print::line("  nothing but its arguments");
         }
         for line in &self.granted {
-            print::line(format!("  {}", phrase(line)));
+            print::marked_line(format!("  {}", phrase(line)));
         }
         if !self.lacking.is_empty() {
             print::line("its manifest also wants, and no line grants it:");
         }
         for line in &self.lacking {
-            print::line(format!("  {}", phrase(line)));
+            print::marked_line(format!("  {}", phrase(line)));
         }
     }
 }

@@ -42,7 +42,7 @@ impl Since {
         print::line("since it was trusted last:");
         for (sign, lines) in [("+", &self.new), ("-", &self.gone)] {
             for line in lines {
-                print::line(format!("  {sign} {}", phrase(line)));
+                print::marked_line(format!("  {sign} {}", phrase(line)));
             }
         }
     }

@@ -60,7 +60,7 @@ impl Test {
             told.iter().for_each(describe);
         }
         for one in unjudged() {
-            print::note(print::described(&self.nothing_of(one)));
+            print::failed(&self.nothing_of(one));
         }
         Ok(match changes {
             _ if unjudged().next().is_some() => Code::BadInput.exit_status(),
@@ -113,7 +113,7 @@ fn describe((run, tried): &Tried) {
         Ok(told) => told,
         Err(error) => {
             let why = sentence(error.message());
-            print::line(format!("{}  {why}", warn("not judged again")));
+            print::marked_line(format!("{}  {why}", warn("not judged again")));
             return;
         }
     };
@@ -122,12 +122,12 @@ fn describe((run, tried): &Tried) {
         let seq = faint(format!("{:>4}", change.seq));
         let subject = strong(phrase(&change.subject));
         let reason = sentence(change.now.reason());
-        print::line(format!("{seq} {was} → {now}  {subject}: {reason}"));
+        print::marked_line(format!("{seq} {was} → {now}  {subject}: {reason}"));
     }
     for untold in &told.untold {
         let seq = faint(format!("{:>4}", untold.seq));
         let (subject, why) = (phrase(&untold.subject), sentence(&untold.why));
-        print::line(format!(
+        print::marked_line(format!(
             "{seq} {}  {subject}: {why}",
             warn("not judged again")
         ));
