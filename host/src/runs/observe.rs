@@ -15,7 +15,7 @@ use crate::rules::questions::Waiting;
 use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{End, Surface};
+use crate::words::event::{End, Spent, Surface};
 use crate::words::label::Label;
 use crate::words::message::Observation;
 use crate::words::whose::recovery;
@@ -76,13 +76,15 @@ pub(super) fn is_withheld(label: &Label, surface: Surface, policy: &Policy) -> b
 }
 
 /// What a model on the other side of a surface is told in place of a secret: that it was made, or with which code it was not.
-/// Its own files and logs go nowhere either. A script spells what it likes in the words of its failures, and in what it wishes for, which a question quotes.
+/// Its own files and logs go nowhere either, nor does what it took: how much a search took says what it has found. A script
+/// spells what it likes in the words of its failures, and in what it wishes for, which a question quotes.
 pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy) {
     if !is_withheld(&outcome.label, surface, policy) {
         return;
     }
     outcome.trail.logs.clear();
     outcome.trail.artifacts.clear();
+    outcome.spent = Spent::default();
     outcome.result = match &outcome.result {
         Ok(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
         Err(error) if error.code() == Code::Asked => Err(error.unsaid().hint(READ_ELSEWHERE)),

@@ -614,6 +614,12 @@ fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
     let failed = client.call("run_script", json!({"source": source}));
     assert_eq!(code(&failed), "VALIDATION_ERROR");
     assert!(!failed.to_string().contains("canary"), "{failed}");
+    let meta = &failed["structuredContent"]["meta"];
+    assert_eq!(
+        (&meta["usage"], &meta["durationMs"]),
+        (&json!({"us": 0}), &json!(0)),
+        "{failed}"
+    );
     let records = Value::from(station.records()).to_string();
     assert!(!records.contains("canary"), "{records}");
 

@@ -194,6 +194,38 @@ async fn what_is_asked_is_under_the_influence_of_what_was_under_way() {
     assert!(json!(of_persons).to_string().contains("canary"));
 }
 
+/// What a search took says whether it has found something.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_secret_took_is_told_to_no_model() {
+    let rig = with_keys("").await;
+    for surface in Surface::ALL {
+        let (run, tasks) = (rig.host.new_run(), Tasks::new());
+        let search = json!({"path": "keys", "pattern": "pin is 7"});
+        let called = ("files.search", search);
+        let options = Options::default();
+        let answered = wish::call(&rig.host, (run.clone(), surface), called, &options, &tasks);
+        let envelope = answered.await.envelope;
+        assert_eq!(envelope["ok"], true, "{envelope}");
+        let usage = &envelope["meta"]["usage"];
+        match is_for_models(surface) {
+            true => {
+                assert_eq!(*usage, json!({"us": 0}), "{envelope}");
+                assert_eq!(envelope["meta"]["durationMs"], 0, "{envelope}");
+            }
+            false => assert!(usage["fuel"].as_u64() > Some(0), "{envelope}"),
+        }
+        let again = rig.host.ended(&run).await.expect("it is on record");
+        let again = again.expect("it has ended").outcome.spent;
+        assert_eq!(again.fuel == 0, is_for_models(surface), "{again:?}");
+        // The record keeps it.
+        let records = rig.records(&run).await;
+        let took = records.iter().any(
+            |record| matches!(&record.event, Event::Finished(finished) if finished.spent.fuel > 0),
+        );
+        assert!(took, "{records:?}");
+    }
+}
+
 /// Where a model is on the other side, what anybody may have written is treated as what a model of ours reads, in outcomes
 /// and failures, at once and later; a person or program has it as it was said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
