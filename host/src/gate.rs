@@ -80,6 +80,8 @@ pub struct Performed<T> {
     pub remade: Option<Box<Remade>>,
     /// Of a call: records in its outcome that somebody had a hand in.
     pub touched: Touched,
+    /// Whether a failure is told in words that stand in no record, since they are secret.
+    pub unsaid: bool,
     /// What it took.
     pub spent: Spent,
 }
@@ -95,6 +97,7 @@ impl<T> Performed<T> {
             told: None,
             remade: None,
             touched: Touched::new(),
+            unsaid: false,
             spent,
         }
     }
@@ -450,6 +453,7 @@ impl Gate {
             Err(error) if self.knows_secret(caller) => {
                 failed(&Error::new(error.code(), SECRET).retry(error.is_retryable()))
             }
+            Err(error) if performed.unsaid => failed(&error.unsaid()),
             Err(error) => failed(error),
         };
         let finished = Finished {

@@ -486,6 +486,8 @@ async fn perform(
         label,
         told,
         remade: done.remade,
+        // Whoever wished is told no more than stands there.
+        unsaid: false,
         spent: done.spent,
     }
 }
@@ -553,16 +555,13 @@ async fn made(
 /// Of what is secret a failure says that it is one: the words of whoever failed are as secret as their outcome.
 fn unsaid(station: &Station, result: Result<Value>, label: &Label) -> Result<Value> {
     match result {
-        Err(error) if station.gate.policy().flows.classes.is_secret(label) => {
-            let what = "it failed, and what it said of that is secret";
-            Err(Error::new(error.code(), what).retry(error.is_retryable()))
-        }
+        Err(error) if station.gate.policy().flows.classes.is_secret(label) => Err(error.unsaid()),
         result @ (Ok(_) | Err(_)) => result,
     }
 }
 
 /// An outcome as it stands on record: of what is secret, how much it is (G-32).
-fn recorded(station: &Station, result: &Result<Value>, label: &Label) -> Content {
+pub(crate) fn recorded(station: &Station, result: &Result<Value>, label: &Label) -> Content {
     match result {
         Ok(value) if station.gate.policy().flows.classes.is_secret(label) => Content::Size {
             bytes: json_bytes(value),

@@ -1,14 +1,17 @@
 //! Runs that have ended, read back: what came of one, for whoever was not there.
 
+use serde_json::Value;
+
 use super::host::{Called, Host, caught, show_held};
 use super::left::{judged_call, wished_in};
-use super::observe::{show, treat, withhold};
+use super::observe::{is_withheld, show, treat, withhold};
 use crate::gate::failed;
 use crate::gate::journal::Journal;
 use crate::guests::dispatch::{Outcome, clean};
 use crate::guests::guest::Trail;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
+use crate::rules::policy::Policy;
 use crate::rules::script::{TOOL, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, End, Event, Finished, Record, Spent, Started, Stopped};
@@ -32,7 +35,7 @@ impl Host {
         if !started.subject.contains('.') {
             return Ok(None);
         }
-        let outcome = outcome_in(&records, started, stopped);
+        let outcome = outcome_in(&records, (started, stopped), self.policy());
         let typed = wished_in(run, &records).map(|wish| wish.typed());
         let caller = Caller {
             known: self.knows(&typed.unwrap_or_default(), &records),
@@ -99,7 +102,11 @@ pub(super) async fn broke(
 }
 
 /// The outcome of the call that a run was: of its last attempt, or of its script's last life.
-fn outcome_in(records: &[Record], started: &Started, stopped: &Stopped) -> Outcome {
+fn outcome_in(
+    records: &[Record],
+    (started, stopped): (&Started, &Stopped),
+    policy: &Policy,
+) -> Outcome {
     let found = finished_in(records, started.subject == TOOL);
     let (seq, at, label, spent) = match found {
         Some((at, finished)) => (finished.of, at, finished.label.clone(), finished.spent),
@@ -109,11 +116,16 @@ fn outcome_in(records: &[Record], started: &Started, stopped: &Stopped) -> Outco
         (End::Done { .. }, Some((_, finished))) => &finished.end,
         (end, _) => end,
     };
+    let result = match end {
+        // It is not on record, and something else is told in its place.
+        End::Done { .. } if is_withheld(&label, started.surface, policy) => Ok(Value::Null),
+        End::Done { .. } | End::Failed { .. } => result_of(end),
+    };
     Outcome {
         tool: started.subject.clone(),
         seq,
         at,
-        result: result_of(end),
+        result,
         label,
         trail: Trail::default(),
         spent,
@@ -141,7 +153,7 @@ fn finished_in(records: &[Record], is_script: bool) -> Option<(u64, &Finished)> 
     })
 }
 
-fn result_of(end: &End) -> Result<serde_json::Value> {
+fn result_of(end: &End) -> Result<Value> {
     match end {
         End::Done {
             content: Content::Inline(value),

@@ -11,7 +11,7 @@ use super::consult::Models;
 pub use super::goal::{Goal, Most, With};
 use super::known::{self, typed_args, typed_in, used_beside};
 use super::left::{Hold, Kept};
-use super::observe::{show, treat, withhold};
+use super::observe::{ending, show, treat, withhold};
 use super::provider::{Model, Provider};
 use super::served;
 use super::session::Earlier;
@@ -26,7 +26,7 @@ use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
 use crate::edges::versions::Versions;
 use crate::gate::journal::{Journal, Watcher};
-use crate::gate::{Gate, Performed, end_of};
+use crate::gate::{Gate, Performed};
 use crate::guests::cache::Cache;
 use crate::guests::catalog::{Catalog, Collisions, Configured};
 use crate::guests::compile::Compiler;
@@ -443,7 +443,7 @@ impl Host {
         &self,
         hold: Hold,
         caller: Caller,
-        outcome: Outcome,
+        mut outcome: Outcome,
         tasks: &Tasks,
     ) -> Result<Called> {
         let run = caller.run.clone();
@@ -454,13 +454,13 @@ impl Host {
         tasks.drain().await;
         if self.is_left(&outcome) {
             self.leave(&hold, &run).await?;
+            withhold(&mut outcome, caller.surface, self.policy());
             return Ok(Called { run, outcome });
         }
         let mut outcome = show_held(&caller, outcome)?;
         withhold(&mut outcome, caller.surface, self.policy());
         show(&mut outcome, self.policy().inbound.guess);
-        // On record it ends as it did, whoever reads it.
-        let end = end_of(&outcome.result);
+        let end = ending(&outcome, self.policy());
         let flags = treat(&mut outcome, caller.surface, self.policy());
         let bytes = outcome.result.as_ref().map_or(0, json_bytes);
         let label = outcome.label.clone();

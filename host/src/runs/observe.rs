@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::host::Host;
+use crate::gate::{end_of, failed};
 use crate::guests::dispatch::Outcome;
 use crate::rules::caller::Known;
 use crate::rules::code_mode::Names;
@@ -10,10 +11,11 @@ use crate::rules::flow::handles::{Naming, READ};
 use crate::rules::inbound::Marks;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
+use crate::rules::questions::Waiting;
 use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Surface;
+use crate::words::event::{End, Spent, Surface};
 use crate::words::label::Label;
 use crate::words::message::Observation;
 use crate::words::whose::recovery;
@@ -68,16 +70,33 @@ fn keep(outcome: &Outcome, policy: &Policy, known: &Known) -> Option<String> {
     handles.hold(Naming::Next, value, &outcome.label).ok()
 }
 
-/// What a model on the other side of a surface is told in place of a secret: that it was made. Its own files and logs go
-/// nowhere either. Where a failure is secret, its words are gone already.
+/// Whether whoever is on the other side of a surface is a model that is told nothing of what is under this influence.
+pub(super) fn is_withheld(label: &Label, surface: Surface, policy: &Policy) -> bool {
+    surface.is_for_models() && policy.flows.classes.is_secret(label)
+}
+
+/// What a model on the other side of a surface is told in place of a secret: that it was made, or with which code it was not.
+/// Its own files and logs go nowhere either, nor does what it took: how much a search took says what it has found. A script
+/// spells what it likes in the words of its failures, and in what it wishes for, which a question quotes.
 pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy) {
-    if !surface.is_for_models() || !policy.flows.classes.is_secret(&outcome.label) {
+    if !is_withheld(&outcome.label, surface, policy) {
         return;
     }
     outcome.trail.logs.clear();
     outcome.trail.artifacts.clear();
-    if let Ok(value) = &mut outcome.result {
-        *value = json!({"done": true, "withheld": WITHHELD});
+    outcome.spent = Spent::default();
+    outcome.result = match &outcome.result {
+        Ok(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
+        Err(error) if error.code() == Code::Asked => Err(error.unsaid().hint(READ_ELSEWHERE)),
+        Err(error) => Err(error.unsaid()),
+    };
+}
+
+/// How the run of an outcome ends on record, whoever reads that: as it did, without words that are secret.
+pub(super) fn ending(outcome: &Outcome, policy: &Policy) -> End {
+    match &outcome.result {
+        Err(error) if policy.flows.classes.is_secret(&outcome.label) => failed(&error.unsaid()),
+        Ok(_) | Err(_) => end_of(&outcome.result),
     }
 }
 
@@ -85,7 +104,24 @@ pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy)
 const WITHHELD: &str =
     "the outcome is secret, and goes to no model; a person may call the tool with `lazaret call`";
 
+/// Said of a question where its words are secret. Its name is a digest of what is asked, and whoever guesses that knows it when
+/// they see the name: so the list of them is named.
+const READ_ELSEWHERE: &str = "a person finds it with `lazaret ask list`, and answers it there";
+
 impl Host {
+    /// Of the questions of a run those that whoever is on the other side of a surface may read, and whether there are more.
+    #[must_use]
+    pub fn readable<'a>(
+        &self,
+        waiting: &'a [Waiting],
+        surface: Surface,
+    ) -> (Vec<&'a Waiting>, bool) {
+        let reads = |one: &&Waiting| !is_withheld(&one.label, surface, self.policy());
+        let readable: Vec<&Waiting> = waiting.iter().filter(reads).collect();
+        let more = readable.len() < waiting.len();
+        (readable, more)
+    }
+
     /// What whoever is on the other side of a surface for models hears of a call while it is under way: nothing of what is
     /// secret, and the rest without what looks like a secret, and treated as its label asks for.
     #[must_use]

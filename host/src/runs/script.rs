@@ -16,7 +16,7 @@ use serde_json::Value;
 use self::life::{Ended, Life};
 use super::rest;
 use crate::gate::{Passed, Performed};
-use crate::guests::dispatch::{Outcome, clean};
+use crate::guests::dispatch::{Outcome, clean, recorded};
 use crate::guests::guest::Trail;
 use crate::guests::script::ScriptEngine;
 use crate::guests::station::Station;
@@ -26,7 +26,7 @@ use crate::rules::script::TOOL;
 use crate::words::bound::Bound;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
-use crate::words::event::{Content, Record, Spent};
+use crate::words::event::{Record, Spent};
 use crate::words::id::{Digest, Seq};
 use crate::words::lock::lock;
 
@@ -144,7 +144,7 @@ impl Script<'_> {
             *trail = Trail::default();
             let mut life = Life::new(self, &records, seq, trail);
             let ended = life.live().await;
-            label = life.under();
+            label = life.ends_under();
             spent = life.spent();
             fuel = fuel.saturating_add(spent.fuel);
             cpu_ms = cpu_ms.saturating_add(spent.cpu_ms);
@@ -163,13 +163,13 @@ impl Script<'_> {
             }
         };
         let result = clean(self.station, result);
-        let content = match &result {
-            Ok(value) => Content::Inline(value.clone()),
-            Err(_) => Content::Empty,
-        };
+        let content = recorded(self.station, &result, &label);
+        let classes = &self.station.gate.policy().flows.classes;
         spent.us = Spent::since(began).us;
         Performed {
             content,
+            // It may spell what it was told of, and its user, who is there, may read that.
+            unsaid: classes.is_secret(&label),
             ..Performed::of(result, label, spent)
         }
     }

@@ -173,7 +173,8 @@ pub async fn answer(
         if let Some(run) = &answered.waits {
             envelope.insert("run".to_owned(), run.as_str().into());
             // Whatever keeps them from being read, the run is known.
-            let questions = wish::questions(host, run).await.unwrap_or_default();
+            let questions = wish::questions_for(host, run, line.surface).await;
+            let questions = questions.unwrap_or_default();
             envelope.insert("questions".to_owned(), questions.into());
         }
     }

@@ -534,6 +534,16 @@ impl Error {
         other
     }
 
+    /// The same of which nobody learns more than its code, and whether it may pass: its words are secret.
+    #[must_use]
+    pub fn unsaid(&self) -> Self {
+        let what = match self.code() == Code::Asked {
+            true => "it waits for an answer by a person, and what they are asked is secret",
+            false => "it failed, and what it said of that is secret",
+        };
+        Self::new(self.code(), what).retry(self.is_retryable())
+    }
+
     /// Gives guests another error to read, where this one says more than they may learn. The journal keeps this
     /// one.
     #[must_use]
@@ -706,6 +716,29 @@ mod tests {
         let shown = late.with_words(str::to_uppercase, str::to_owned);
         assert!(shown.is_in_doubt() && shown.is_retryable());
         assert!(Error::new(Code::InDoubt, "x").is_in_doubt());
+    }
+
+    #[test]
+    fn of_what_is_unsaid_no_word_is_left() {
+        let error = Error::new(Code::ScriptFailed, "canary")
+            .hint("canary")
+            .issues(vec![Issue {
+                path: "/canary".to_owned(),
+                message: "canary".to_owned(),
+            }])
+            .retry(true);
+        let unsaid = error.unsaid();
+        assert_eq!(
+            unsaid.message(),
+            "it failed, and what it said of that is secret"
+        );
+        assert!(unsaid.hints().is_empty() && unsaid.issue_list().is_empty());
+        assert_eq!(
+            (unsaid.code(), unsaid.is_retryable()),
+            (Code::ScriptFailed, true)
+        );
+        let asked = Error::new(Code::Asked, "canary").unsaid();
+        assert!(asked.message().starts_with("it waits"), "{asked}");
     }
 
     #[test]

@@ -586,3 +586,70 @@ fn the_newest_version_makes_a_call_again_with_its_answers() {
     );
     assert_eq!(twice["structuredContent"], done["structuredContent"]);
 }
+
+const KEYS: &str = r#"
+ask = ["files.write"]
+[flow]
+classes = { "file:keys" = { integrity = "trusted", secrecy = "secret" } }
+[mounts.keys]
+path = "keys"
+[mounts.out]
+path = "out"
+access = "write"
+[grants."files.*"]
+mounts = { keys = "read", out = "write" }
+"#;
+
+/// What a script spells of a secret, in the words of its failure or in what it wishes for, is told to no client's model. A
+/// person finds the question, and answers it.
+#[test]
+fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
+    let station = Station::with(KEYS);
+    station.write("keys/pin.txt", "The pin is 7391.");
+    station.write("out/a.txt", "a");
+    let spells = "const found = await tools.files.search({path: 'keys', pattern: '7391'}); \
+                  const said = ['can', 'ary', found.bytes].join('');";
+    let mut client = Client::start(&station);
+    let source = format!("{spells} throw new Error(said)");
+    let failed = client.call("run_script", json!({"source": source}));
+    assert_eq!(code(&failed), "VALIDATION_ERROR");
+    assert!(!failed.to_string().contains("canary"), "{failed}");
+    let meta = &failed["structuredContent"]["meta"];
+    assert_eq!(
+        (&meta["usage"], &meta["durationMs"]),
+        (&json!({"us": 0}), &json!(0)),
+        "{failed}"
+    );
+    let records = Value::from(station.records()).to_string();
+    assert!(!records.contains("canary"), "{records}");
+
+    let source =
+        format!("{spells} return await tools.files.write({{path: 'out/' + said, content: 'x'}})");
+    let asked = client.call("run_script", json!({"source": source}));
+    assert_eq!(code(&asked), "CONFIRMATION_REQUIRED");
+    let waiting = station.run(&["ask", "list", "--json"]).ends(0).listed();
+    let question = waiting[0]["question"].as_str().expect("an id");
+    for hidden in ["canary", &question[..12]] {
+        assert!(!asked.to_string().contains(hidden), "{hidden}: {asked}");
+    }
+    for said in ["the call waits for answers by a person", "lazaret ask list"] {
+        assert!(text(&asked).contains(said), "{said}: {asked}");
+    }
+    assert!(text(&asked).contains("then call `resume_run`"), "{asked}");
+    let envelope = &asked["structuredContent"];
+    assert_eq!(envelope["questions"], json!([]), "{asked}");
+    station
+        .run(&["ask", "show", question])
+        .ends(0)
+        .prints(&["canary"]);
+    station.run(&["ask", "allow", question]).ends(0);
+    let done = client.call("resume_run", envelope["resume"].clone());
+    assert_eq!(done["structuredContent"]["data"]["done"], true, "{done}");
+    // What came of it is not on record, and is told again as it was.
+    let again = client.call("resume_run", envelope["resume"].clone());
+    assert_eq!(
+        again["structuredContent"]["data"], done["structuredContent"]["data"],
+        "{again}"
+    );
+    client.end().ends(0);
+}

@@ -285,6 +285,36 @@ fn a_script_runs_against_the_tools() {
         .fails(413, "VALIDATION_ERROR");
 }
 
+/// Where a model is behind a program, it reads no question that spells a secret; a person finds it among all that wait.
+#[test]
+fn a_question_that_spells_a_secret_is_told_to_no_model_behind_a_program() {
+    let station = Station::with(
+        "ask = [\"files.write\"]\n[flow.classes]\n\"file:keys\" = { integrity = \"trusted\", secrecy = \"secret\" }\n\
+         [mounts.keys]\npath = \"keys\"\n[mounts.out]\npath = \"out\"\naccess = \"write\"\n\
+         [grants.\"files.*\"]\nmounts = { keys = \"read\", out = \"write\" }\n",
+    );
+    station.write("keys/pin.txt", "The pin is 7391.");
+    station.write("out/a.txt", "a");
+    let server = Serving::start(&station);
+    let source = "const found = await tools.files.search({path: 'keys', pattern: '7391'});
+        const path = ['out/can', 'ary', found.bytes].join('');
+        await tools.files.write({path, content: 'x'})";
+    for (surface, for_models) in [("http", false), ("ai-sdk", true)] {
+        let wish = json!({"source": source, "surface": surface});
+        let asked = server.post("/v1/scripts", &wish).is(202);
+        assert_eq!(asked["error"]["kind"], "asked", "{asked}");
+        assert_eq!(
+            asked["questions"].as_array().map(Vec::is_empty),
+            Some(for_models)
+        );
+        let told = asked.to_string();
+        assert_eq!(told.contains("canary"), !for_models, "{told}");
+    }
+    let all = server.get("/v1/questions").is(200);
+    assert_eq!(all["questions"].as_array().map(Vec::len), Some(2), "{all}");
+    assert!(all.to_string().contains("canary"), "{all}");
+}
+
 const SLOW: &str = "await new Promise(done => setTimeout(done, 1500)); return 7";
 
 /// A client that goes away changes nothing: its script goes on to its end.

@@ -1,10 +1,56 @@
 //! Surfaces: what comes over each of them, and who reads what it is answered.
 
 use lazaret::runs::host::Called;
+use lazaret::runs::left::Program;
+use lazaret::runs::written::Written;
 use lazaret::surfaces::wish::{self, Options};
-use lazaret::words::event::Surface;
+use lazaret::words::event::{Answer as Say, Event, Surface};
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
+
+/// A mount that is secret, and one to write to.
+const KEYS: &str = r#"
+[flow]
+mode = "off"
+classes = { "file:keys" = { integrity = "trusted", secrecy = "secret" } }
+[mounts.keys]
+path = "keys"
+[mounts.out]
+path = "out"
+access = "write"
+[grants."files.*"]
+mounts = { keys = "read", out = "write" }
+[grants."notes.*"]
+notes = "write"
+"#;
+
+/// What a script makes of what it was told of a secret. The word stands nowhere in its source.
+const SPELLS: &str = "const found = await tools.files.search({path: 'keys', pattern: '7391'});
+    const said = ['can', 'ary', found.bytes].join('');";
+
+/// With a secret in a mount, and questions about these tools.
+async fn with_keys(asked: &str) -> Rigged {
+    let rig = Rig::of(&format!("ask = [{asked}]\n{KEYS}"));
+    let rig = rig.file("keys/pin.txt", "The pin is 7391.");
+    rig.file("out/a.txt", "a").kept().await.open().await
+}
+
+/// A script that a program has sent, which nobody typed.
+async fn sent(rig: &Rigged, surface: Surface, source: &str) -> Called {
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let program = Program {
+        source: source.to_owned(),
+        written: Written::Sent,
+        with: &[],
+    };
+    let called = rig.host.program(run, surface, program, &tasks).await;
+    called.expect("the journal takes the script")
+}
+
+/// Whether a model is on the other side of it.
+fn is_for_models(surface: Surface) -> bool {
+    [Surface::Mcp, Surface::AiSdk].contains(&surface)
+}
 
 /// One that says of its outcomes that they are secret.
 async fn with_secret(policy: &str, says: &str) -> Rigged {
@@ -53,6 +99,131 @@ async fn a_secret_goes_to_no_surface_that_a_model_reads() {
     let count = ("text.count", json!({"text": "a b"}));
     let called = envelope(&rig, Surface::Mcp, count).await;
     assert_eq!(called["data"]["words"], 2);
+}
+
+/// A script spells what it was told of a secret in the words of its failure, or returns it: a person at their own machine reads
+/// that, and neither a client's model nor any record has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_script_spells_of_a_secret_goes_to_no_model_and_on_no_record() {
+    let rig = with_keys("").await;
+    for surface in Surface::ALL {
+        let for_models = is_for_models(surface);
+        let failed = sent(&rig, surface, &format!("{SPELLS} throw new Error(said)")).await;
+        let error = failed.outcome.result.expect_err("it throws");
+        assert_eq!(error.code(), Code::ScriptFailed);
+        let spelled = error.message().contains("canary");
+        assert_eq!(spelled, !for_models, "{surface:?}: {error}");
+        assert_eq!(error.message().contains("line"), !for_models, "{error}");
+
+        let done = sent(&rig, surface, &format!("{SPELLS} return said")).await;
+        let told = done.outcome.result.expect("it returns").to_string();
+        assert_eq!(told.contains("canary"), !for_models, "{surface:?}: {told}");
+
+        for (run, is_done) in [(&failed.run, false), (&done.run, true)] {
+            let journal = rig.journal(run).await;
+            assert!(!journal.contains("canary"), "{surface:?}: {journal}");
+            let again = rig.host.ended(run).await.expect("it is on record");
+            let again = again.expect("it has ended").outcome;
+            assert!(!format!("{again:?}").contains("canary"), "{again:?}");
+            match (again.result, is_done) {
+                (Ok(told), true) => assert!(for_models && told["done"] == true, "{told}"),
+                // Of a person's own run no record has what they were told.
+                (Err(gone), true) => assert!(!for_models, "{gone}"),
+                (Ok(told), false) => panic!("it threw: {told}"),
+                (Err(error), false) => assert_eq!(error.code(), Code::ScriptFailed),
+            }
+        }
+    }
+}
+
+/// What a script wishes for spells a secret as well, and so does the question about that, and its name for whoever guesses: a
+/// person is asked, and a client's model learns that one is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_spells_a_secret_is_put_to_persons_alone() {
+    let rig = with_keys("\"files.write\"").await;
+    let writes =
+        format!("{SPELLS} return await tools.files.write({{path: 'out/' + said, content: 'x'}})");
+    for surface in [
+        Surface::Cli,
+        Surface::Json,
+        Surface::Http,
+        Surface::Mcp,
+        Surface::AiSdk,
+    ] {
+        let for_models = is_for_models(surface);
+        let asked = sent(&rig, surface, &writes).await;
+        let error = asked.outcome.result.expect_err("a person is asked");
+        assert_eq!(error.code(), Code::Asked, "{error}");
+        let said = format!("{} {}", error.message(), error.hints().join(" "));
+        assert_eq!(said.contains("canary"), !for_models, "{surface:?}: {said}");
+        assert_eq!(said.contains("lazaret ask list"), for_models, "{said}");
+        let of_persons = wish::questions(&rig.host, &asked.run).await.unwrap();
+        assert!(json!(of_persons).to_string().contains("canary"));
+        let name = of_persons[0]["question"].as_str().unwrap();
+        assert_eq!(said.contains(&name[..12]), !for_models, "{said}");
+        let told = wish::questions_for(&rig.host, &asked.run, surface);
+        let told = told.await.unwrap();
+        assert_eq!(told.is_empty(), for_models, "{told:?}");
+        // That it waits is the end of this life, on record as well.
+        for record in rig.records(&asked.run).await {
+            if let Event::Finished(finished) = &record.event {
+                let end = format!("{finished:?}");
+                assert!(!end.contains("canary"), "{surface:?}: {end}");
+            }
+        }
+        rig.host.answer(name, Say::Deny).await.unwrap();
+    }
+}
+
+/// A wish that was made while a call was under way that could read a secret is under its influence, also once that call has
+/// ended and told nothing of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_is_under_the_influence_of_what_was_under_way() {
+    let rig = with_keys("\"notes.put\"").await;
+    let source =
+        "const going = [tools.text.count({text: 'a'}), tools.files.write({path: 'out/b.txt', content: 'b'})];
+        await going[0];
+        const asked = tools.notes.put({key: ['can', 'ary'].join(''), text: 'x'});
+        await going[1];
+        return await asked";
+    let asked = sent(&rig, Surface::Mcp, source).await;
+    let error = asked.outcome.result.expect_err("a person is asked");
+    assert_eq!(error.code(), Code::Asked, "{error}");
+    assert!(!error.message().contains("canary"), "{error}");
+    let of_persons = wish::questions(&rig.host, &asked.run).await.unwrap();
+    assert!(json!(of_persons).to_string().contains("canary"));
+}
+
+/// What a search took says whether it has found something.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_secret_took_is_told_to_no_model() {
+    let rig = with_keys("").await;
+    for surface in Surface::ALL {
+        let (run, tasks) = (rig.host.new_run(), Tasks::new());
+        let search = json!({"path": "keys", "pattern": "pin is 7"});
+        let called = ("files.search", search);
+        let options = Options::default();
+        let answered = wish::call(&rig.host, (run.clone(), surface), called, &options, &tasks);
+        let envelope = answered.await.envelope;
+        assert_eq!(envelope["ok"], true, "{envelope}");
+        let usage = &envelope["meta"]["usage"];
+        match is_for_models(surface) {
+            true => {
+                assert_eq!(*usage, json!({"us": 0}), "{envelope}");
+                assert_eq!(envelope["meta"]["durationMs"], 0, "{envelope}");
+            }
+            false => assert!(usage["fuel"].as_u64() > Some(0), "{envelope}"),
+        }
+        let again = rig.host.ended(&run).await.expect("it is on record");
+        let again = again.expect("it has ended").outcome.spent;
+        assert_eq!(again.fuel == 0, is_for_models(surface), "{again:?}");
+        // The record keeps it.
+        let records = rig.records(&run).await;
+        let took = records.iter().any(
+            |record| matches!(&record.event, Event::Finished(finished) if finished.spent.fuel > 0),
+        );
+        assert!(took, "{records:?}");
+    }
 }
 
 /// Where a model is on the other side, what anybody may have written is treated as what a model of ours reads, in outcomes

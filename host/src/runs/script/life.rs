@@ -222,9 +222,16 @@ impl<'a> Life<'a> {
     }
 
     /// What the script is under the influence of: what it was told, and what it sees that has not ended yet.
-    pub(super) fn under(&self) -> Label {
+    fn under(&self) -> Label {
         let open = self.wishes.values();
         open.fold(self.label.clone(), |label, open| label.join(&open.shown))
+    }
+
+    /// What its end is under the influence of: it may say what persons are asked, and so what stood behind those wishes.
+    pub(super) fn ends_under(&self) -> Label {
+        let asked = self.calling.asked.keys();
+        let asked = asked.filter_map(|position| self.wishes.get(position));
+        asked.fold(self.under(), |label, open| label.join(&open.under))
     }
 
     /// What the life took, its time apart.

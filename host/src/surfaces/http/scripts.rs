@@ -59,5 +59,5 @@ pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>
     let called = begun.await.ok_or_else(lost)?;
     let called = called.map_err(|error| Failed::from(error).of(TOOL))?;
     let answered = wish::Answered::of(called, surface);
-    shown::envelope(&host, answered).await
+    shown::envelope(&host, answered, surface).await
 }

@@ -7,11 +7,13 @@ use super::answer::{Failed, json, status_of};
 use crate::runs::host::Host;
 use crate::surfaces::wish::{self, Answered};
 use crate::words::error::Error;
+use crate::words::event::Surface;
 
-/// An envelope; one that waits for a person says for whose answer.
+/// An envelope; one that waits for a person says for whose answer, as far as whoever called may read that.
 pub(super) async fn envelope(
     host: &Host,
     answered: Answered,
+    surface: Surface,
 ) -> std::result::Result<Answer, Failed> {
     let Answered {
         mut envelope,
@@ -20,7 +22,7 @@ pub(super) async fn envelope(
         artifacts: _,
     } = answered;
     if let (Some(run), Some(fields)) = (waits, envelope.as_object_mut()) {
-        let questions = wish::questions(host, &run).await?;
+        let questions = wish::questions_for(host, &run, surface).await?;
         fields.insert("questions".to_owned(), questions.into());
     }
     let status = code.map_or(StatusCode::OK, status_of);

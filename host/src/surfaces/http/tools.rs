@@ -121,7 +121,7 @@ pub(super) async fn call(
         });
     let begun = begun.map_err(|error| Failed::from(error).of(&host.told_again(&named)))?;
     let answered = begun.await.ok_or_else(lost)?;
-    shown::envelope(&host, answered).await
+    shown::envelope(&host, answered, surface).await
 }
 
 /// A tool as its callers see it.

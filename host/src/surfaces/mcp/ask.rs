@@ -101,7 +101,7 @@ async fn left(
 fn pending(call: &Call<'_>, answered: &Answered, waiting: &[Waiting]) -> CallToolResponse {
     let run = answered.waits.as_ref();
     let run = run.map(|run| (run, ticket::of(call.host(), run)));
-    told::pending(answered, (waiting, call.host().policy()), run).into()
+    told::pending(call.host(), (answered, waiting), run).into()
 }
 
 /// The questions that a run waits for.

@@ -12,13 +12,12 @@ use serde_json::{Value, json};
 
 use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
-use crate::rules::policy::Policy;
 use crate::rules::scrub::clean_strings;
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
 use crate::surfaces::envelope::without_bytes;
 use crate::surfaces::wish::Answered;
-use crate::surfaces::{listed, question};
+use crate::surfaces::{again, listed, question};
 use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::id::RunId;
@@ -77,34 +76,32 @@ fn within(answered: &Answered, told: CallToolResult, most: usize) -> CallToolRes
 }
 
 /// What a client is told of a call that waits for a person whom it cannot ask: of which run, and by which ticket it goes
-/// on with that. A model reads it: where the file of the policy lies is not in it.
+/// on with that. A model reads it: where the file of the policy lies is not in it, nor a question that was wished for under the
+/// influence of a secret.
 pub(super) fn pending(
-    answered: &Answered,
-    (waiting, policy): (&[Waiting], &Policy),
+    host: &Host,
+    (answered, waiting): (&Answered, &[Waiting]),
     run: Option<(&RunId, String)>,
 ) -> CallToolResult {
     let mut envelope = answered.envelope.clone();
-    let questions = waiting.iter().map(|one| asks(one, waiting.len()));
+    let (readable, more) = host.readable(waiting, Surface::Mcp);
+    let questions = readable.iter().map(|one| asks(one, readable.len()));
     let (questions, whole): (Vec<String>, Vec<bool>) = questions.unzip();
-    let ids = waiting.iter().zip(whole).filter(|(_, whole)| *whole);
+    let ids = readable.iter().zip(whole).filter(|(_, whole)| *whole);
     let ids: Vec<String> = ids.map(|(one, _)| one.question.id.to_string()).collect();
     allow_only(&mut envelope, &ids);
     // The error itself says the first question and how it is answered, which the questions say each.
     let mut lines = match waiting {
         [] => vec![text(&envelope)],
-        waiting => {
-            let code = envelope.pointer("/error/code").and_then(Value::as_str);
-            let answers = match waiting.len() {
-                1 => "an answer by a person".to_owned(),
-                many => format!("{many} answers by a person"),
-            };
-            vec![format!(
-                "{}: the call waits for {answers}",
-                code.unwrap_or_default()
-            )]
-        }
+        [_, ..] => vec![waits(&envelope, (readable.len(), more))],
     };
     lines.extend(questions);
+    if more {
+        let list = again::hint("lazaret ask list");
+        lines.push(format!(
+            "what is asked is secret: a person finds it, and how it is answered, with: {list}"
+        ));
+    }
     if let (Some(map), Some((run, ticket))) = (envelope.as_object_mut(), run) {
         let args = json!({"run": ticket});
         lines.push(format!("then call `{RESUME_RUN}` with {args}"));
@@ -112,14 +109,27 @@ pub(super) fn pending(
         map.insert("resume".to_owned(), args);
         map.insert(
             "questions".to_owned(),
-            waiting.iter().map(listed::question).collect(),
+            readable.into_iter().map(listed::question).collect(),
         );
     }
+    let policy = host.policy();
     // A number is another one only where it is another text.
     let plain = |text: &str| Some(policy.without_origin(text)).filter(|plain| plain != text);
     clean_strings(&mut envelope, &plain);
     let text = policy.without_origin(&lines.join("\n"));
     with(vec![ContentBlock::text(text)], envelope)
+}
+
+/// That a call waits, and for how many answers; a script that asks more or less often by what it knows says that by their
+/// number.
+fn waits(envelope: &Value, (readable, more): (usize, bool)) -> String {
+    let code = envelope.pointer("/error/code").and_then(Value::as_str);
+    let answers = match (readable, more) {
+        (_, true) => "answers by a person".to_owned(),
+        (1, false) => "an answer by a person".to_owned(),
+        (many, false) => format!("{many} answers by a person"),
+    };
+    format!("{}: the call waits for {answers}", code.unwrap_or_default())
 }
 
 /// A question, one of so many, and what a person may do about it; and whether that is all of it.
