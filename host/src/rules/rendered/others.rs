@@ -55,7 +55,7 @@ fn places(text: &str, mark: char) -> impl Iterator<Item = usize> + '_ {
 /// Whether what stands behind a bracket may be an address beyond the place where the text is shown. What is as plain as an
 /// index or a name in code is none.
 fn leads(behind: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || "_.,-#/'\"=+*(".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "_.,-#/'\"=+*(`;{}!|".contains(c);
     let Some(address) = address(behind) else {
         return false;
     };
