@@ -323,6 +323,105 @@ async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
     assert_eq!(server.seen().len(), 0, "nothing secret leaves");
 }
 
+/// A mount that is secret, and so many bits.
+fn of_keys(bits: u32) -> String {
+    format!(
+        "ask = [\"text.count\"]
+        [flow]
+        bits = {bits}
+        classes = {{ \"file:keys\" = {{ integrity = \"trusted\", secrecy = \"secret\" }} }}
+        [mounts.keys]
+        path = \"keys\"
+        [grants.\"files.*\"]
+        mounts = {{ keys = \"read\" }}"
+    )
+}
+
+fn key(path: &str) -> Value {
+    call("files.read", json!({"path": path}))
+}
+
+/// It would leave to whoever runs the model, and is refused for that.
+fn consult(handle: &str) -> Value {
+    let args = json!({"of": [{"$handle": handle}], "question": "Which?"});
+    call("handle.consult", args)
+}
+
+/// Neither how nor where, and for bits. Without them it is told of the secret for nothing, and its model is asked no more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_something_failed_or_was_refused_over_a_secret_is_told_for_bits_and_no_more() {
+    let given = json!([{"$handle": "h1"}]);
+    let isolate = |code: &str| call("handle.isolate", json!({"code": code, "of": given}));
+    let misfit = call("text.count", json!({"text": {"$handle": "h1"}}));
+    let failed = "it failed; what it said is held: {\"$handle\":\"h2\"}";
+    let mut told_of_failures = Vec::new();
+    for (wish, bits, says) in [
+        (key("keys/none.txt"), 6, failed),
+        (isolate("(key) => { throw new Error() }"), 19, failed),
+        (isolate("() => new Promise(() => {})"), 19, failed),
+        (misfit, 2, "Where is not said"),
+        (consult("h1"), 2, "nothing secret leaves, ever"),
+    ] {
+        let replies = [
+            json!({"calls": [key("keys/k.txt")]}),
+            json!({"calls": [wish]}),
+            json!({"text": "Done."}),
+        ];
+        for (bits, is_enough) in [(bits, true), (bits - 1, false)] {
+            let rig = Rig::of(&of_keys(bits))
+                .file("keys/k.txt", "7391")
+                .replies(&replies)
+                .open()
+                .await;
+            let (run, answer) = rig.pursue("Look.").await;
+            if !is_enough {
+                assert_eq!(answer.expect_err("no model").code(), Code::Denied, "{wish}");
+                continue;
+            }
+            assert_eq!(answer.expect("an answer"), "Done.", "{wish}");
+            let seen = observed(&rig.records(&run).await);
+            // Nobody needs to be a stranger for that.
+            assert!(!seen[0].0.contains("bytes"), "{}", seen[0].0);
+            let (text, label) = seen[1].clone();
+            assert!(text.contains(says), "{text}");
+            let keys = Label::of(Source::new(Sort::File, "keys"));
+            assert!(
+                label.covers(&keys.of_scalar()) && !label.covers(&keys),
+                "{label}"
+            );
+            if says == failed {
+                told_of_failures.push(text);
+            }
+        }
+    }
+    told_of_failures.dedup();
+    assert_eq!(told_of_failures.len(), 1, "{told_of_failures:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_paid_for_a_refusal_over_a_secret_is_paid_in_a_later_life_too() {
+    for (bits, is_enough) in [(3, false), (4, true)] {
+        let replies = [
+            json!({"calls": [key("keys/k.txt")]}),
+            json!({"calls": [consult("h1")]}),
+            json!({"calls": [call("text.count", json!({"text": "a"}))]}),
+            json!({"calls": [key("keys/k.txt")]}),
+            json!({"calls": [consult("h2")]}),
+            json!({"text": "Done."}),
+        ];
+        let rig = Rig::of(&of_keys(bits))
+            .file("keys/k.txt", "7391")
+            .replies(&replies);
+        let rig = rig.kept().await.open().await;
+        let (run, answer) = rig.pursue("Look.").await;
+        assert_eq!(answer.expect_err("asked").code(), Code::Asked);
+        rig.answer(Say::Allow).await;
+        let rig = rig.restart().await;
+        let answer = rig.resume_agent(&run).await;
+        assert_eq!(answer.is_ok(), is_enough, "{bits}: {answer:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_nothing_is_judged_nothing_is_held() {
     let server = page().await;

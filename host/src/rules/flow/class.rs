@@ -271,8 +271,10 @@ impl Classes {
             .any(|source| self.of(source).secrecy == Secrecy::Secret)
     }
 
-    /// Whether there is something in it that nobody outside may read, and not only that a call with it went well: no
-    /// scalar leaves a handle that is secret ([`super::handles::fate`]), so the card of a success is all that one stands for.
+    /// Whether there is something in it that nobody outside may read, and not only whether a call with it went well: no
+    /// scalar leaves a handle that is secret ([`super::handles::fate`]), and of a failure, or why a wish was turned down,
+    /// neither kind nor place is told. So whether it went well, which bits were taken for, is all that a scalar of a secret
+    /// stands for.
     #[must_use]
     pub fn holds_secret(&self, label: &Label) -> bool {
         let told = |source: &&Source| source.sort() != Sort::Scalar;
@@ -384,6 +386,7 @@ mod tests {
             ("scalar:mcp:mail", false, true, false),
             ("scalar:file:*", false, true, false),
             ("scalar:secret:token", false, false, true),
+            ("scalar:* scalar:secret:*", false, true, true),
             ("scalar:*", false, true, false),
             ("scalar:nonsense", false, true, false),
             ("tool:text.*", false, false, false),

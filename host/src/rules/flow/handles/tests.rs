@@ -362,7 +362,7 @@ fn a_card_shows_what_has_a_form_and_no_text() {
     };
     // Whoever wishes chooses what is made of other handles, and with them which note that is.
     let bare = json!({KEY: "h1", "of": "mail.list", "label": ["web:https://a.test"]});
-    for made in [Made::OfHandles, Made::ForStrangers] {
+    for made in [Made::OfHandles, Made::OfSecrets, Made::ForStrangers] {
         assert_eq!(of(made), bare);
     }
     let card = of(Made::Anew);
@@ -455,6 +455,7 @@ fn who_may_be_told_what_a_card_says() {
     let inbox = Label::of(Source::user()).with(Source::new(Sort::File, "inbox"));
     let page = web().with(Source::new(Sort::Web, "https://b.test"));
     let user = Label::of(Source::user());
+    let secret = user.with(Source::new(Sort::Secret, "safe.pin"));
     let place = ["/of/0".to_owned()];
     for (places, label, caller, made) in [
         (&place[..], &page, &user, Made::OfHandles),
@@ -463,6 +464,12 @@ fn who_may_be_told_what_a_card_says() {
         (&[], &inbox, &web(), Made::ForStrangers),
         // They have read it.
         (&[], &inbox, &web().join(&inbox), Made::Anew),
+        // Of what is secret nobody has read anything, however much somebody knows of it.
+        (&[], &secret, &web(), Made::OfSecrets),
+        (&[], &secret, &user, Made::OfSecrets),
+        (&[], &secret, &web().join(&secret), Made::OfSecrets),
+        (&[], &secret.of_scalar(), &user, Made::OfSecrets),
+        (&place[..], &secret, &user, Made::OfHandles),
     ] {
         assert_eq!(
             Made::of(&flows, places, (label, caller)),
