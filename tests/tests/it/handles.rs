@@ -281,24 +281,28 @@ async fn handles_are_there_after_a_restart() {
 }
 
 /// Of what is secret nothing is kept: another host has the name of its handle, and the label. What a script wishes while a
-/// call over it is under way is there under the influence of the secret as it was in the first.
+/// call over it is under way is there under the influence of the secret as it was in the first. It has read a page only after
+/// the secret was held, so that this alone brings it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
     let server = page().await;
     let source = format!(
         "const key = await tools.safe.run({{}});
+        await reveal(await tools.web.get_page({{url: '{}'}}));
         const code = '(key) => {{ let sum = 0; for (let i = 0; i < 400000; i++) sum += i; return sum + key.length }}';
         void tools.handle.isolate({{code, of: [key]}}).catch(() => {{}});
         await new Promise((go) => setTimeout(go, 0));
         void tools.files.write({{path: 'out/x.txt', content: 'y'}}).catch(() => {{}});
         return await tools.web.get_page({{url: '{}'}}).then(() => 'sent', () => 'refused')",
+        url(&server, "/page"),
         url(&server, "/page")
     );
     let replies = [
         json!({"calls": [call("run_script", json!({"source": source}))]}),
         json!({"text": "Done."}),
     ];
-    let more = "ask = [\"files.write\"]\n[agents.agent]\ncalling = \"both\"";
+    let more =
+        "ask = [\"files.write\"]\n[flow]\ntrust = [\"safe\"]\n[agents.agent]\ncalling = \"both\"";
     let secret = json!({"sensitivity": "secret"});
     let safe = saying::component("safe", &secret, "\"7391\"");
     let rig = Rig::of(&policy(&server, more))
@@ -318,9 +322,10 @@ async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
         .into_iter()
         .map(|judged| judged.label.to_string())
         .collect();
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    assert!(asked[0].contains("secret:safe.run"), "{asked:?}");
-    assert_eq!(server.seen().len(), 0, "nothing secret leaves");
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(!asked[0].contains("secret:safe.run"), "{asked:?}");
+    assert!(asked[1].contains("secret:safe.run"), "{asked:?}");
+    assert_eq!(server.seen().len(), 1, "nothing secret leaves");
 }
 
 /// A mount that is secret, and so many bits.

@@ -430,6 +430,7 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
         Label::of(Source::new(Sort::File, "inbox")),
     );
     let page = Label::of(Source::new(Sort::Web, "https://b.test"));
+    let pin = Label::of(Source::new(Sort::Secret, "safe.pin"));
     let stranger = user.join(&web());
     for (places, read, caller, expected) in [
         (&place[..], &none, &stranger, Success::OfHandles),
@@ -439,6 +440,8 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
         (&[], &none, &stranger, Success::Silent),
         (&[], &inbox, &stranger, Success::OfRead),
         (&[], &inbox, &user, Success::Silent),
+        (&[], &pin, &stranger, Success::OfRead),
+        (&[], &pin, &user, Success::Silent),
         (&[], &page, &stranger, Success::Silent),
         // They have read it, and bear its label.
         (&[], &inbox, &stranger.join(&inbox), Success::Silent),
