@@ -585,18 +585,9 @@ impl Catalog {
         }
     }
 
-    /// Whatever a call of the tool of that name could read, by its own grant and by those of all that it may have called:
-    /// before its end nobody knows which of that it does.
-    #[must_use]
-    pub fn readable(&self, name: &str, policy: &Policy) -> Label {
-        let tools = self.of_call(name, policy).into_iter();
-        tools.fold(Label::default(), |label, tool| {
-            label.join(&readable(&tool.grant, &policy.mounts))
-        })
-    }
-
     /// All who may have a hand in a call of the tool of that name, as long as it has not ended: the tools that it may come to,
-    /// those that policy puts around these, whatever they could read, and what they say is secret.
+    /// those that policy puts around these, whatever they could read, and what they say is secret. Before its end nobody knows
+    /// which of that it does.
     #[must_use]
     pub fn behind(&self, name: &str, caller: &Caller, policy: &Policy) -> Label {
         let calls = self.of_call(name, policy);

@@ -256,10 +256,8 @@ async fn pass(
                 Refused::Misfit(error, held) => {
                     let tools = station.catalog.spoken_of(&request.tool, asker);
                     label = label.join(&classes.of_words(tools));
-                    label = match misfit_leaves(station, caller, &request.args) {
-                        Ok(()) => label.join(&held.of_scalar()),
-                        Err(_) => label.join(&held),
-                    };
+                    label = label.join(&of_told(station, caller, &request.args, &held));
+                    let error = misfit_told(error, classes.is_secret(&held));
                     (unfit(&error), error)
                 }
                 Refused::Denied(denial) => {
@@ -278,14 +276,14 @@ async fn pass(
             return Err(Unmade { not, label });
         }
     };
-    // What is held was weighed as well, so to be told why a call was refused is to learn of that.
-    let label = caller.label.join(&given.label);
+    let held = given.label.clone();
     let call = call_of(tool, (given, args), request);
     let waits = repeats::waits((station, tasks), caller, &call).await;
     if let Some(error) = waits.unwrap_or_else(Some) {
         let what = (shown(&request.tool), call::wished(&request.args));
         let why = (unfit(&error), error);
         let not = station.gate.turn_down(caller, EffectKind::Call, what, why);
+        let label = caller.label.join(&held);
         return Err(Unmade { not, label });
     }
     station
@@ -298,7 +296,11 @@ async fn pass(
             perform(station, tasks, caller, tool, permit, trail).await
         })
         .await
-        .map_err(|not| Unmade { not, label })
+        .map_err(|not| {
+            let held = of_refusal((station, caller), request, (&held, &not.error));
+            let label = caller.label.join(&held);
+            Unmade { not, label }
+        })
 }
 
 fn call_of(tool: &Tool, (given, args): (Given, Args), request: &Request) -> Call {
@@ -342,7 +344,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// Takes what is told of handles that do not fit out of what may leave them.
+/// Takes what is told of handles that do not fit, or of secret ones that were turned down, out of what may leave them.
 fn misfit_leaves(station: &Station, caller: &Caller, args: &WishedArgs) -> Result<()> {
     let WishedArgs::Json(args) = args else {
         return Ok(());
@@ -351,6 +353,40 @@ fn misfit_leaves(station: &Station, caller: &Caller, args: &WishedArgs) -> Resul
     leave(station, caller, &mut held, misfit_bits(args))?;
     held.failed();
     Ok(())
+}
+
+/// What handles bring to whoever is told that: who may read what they hold, and without bits all that is behind it.
+fn of_told(station: &Station, caller: &Caller, args: &WishedArgs, held: &Label) -> Label {
+    match misfit_leaves(station, caller, args) {
+        Ok(()) => held.of_scalar(),
+        Err(_) => held.clone(),
+    }
+}
+
+/// What handles bring to whoever is told why a call was refused. What they hold was weighed as well, so that is to learn of
+/// it. Of what is secret no model may learn, so its words hold none of it, and that it was refused is paid for.
+fn of_refusal(
+    (station, caller): (&Station, &Caller),
+    request: &Request,
+    (held, error): (&Label, &Error),
+) -> Label {
+    let is_secret = station.gate.policy().flows.classes.is_secret(held);
+    // Whoever waits for a person is told nothing yet.
+    if !is_secret || error.code() == Code::Asked {
+        return held.clone();
+    }
+    of_told(station, caller, &request.args, held)
+}
+
+/// What is said of handles that do not fit. Where they hold what is secret, it is neither what is wrong nor where: whatever
+/// makes them would choose that.
+fn misfit_told(error: Error, is_secret: bool) -> Error {
+    if !is_secret {
+        return error;
+    }
+    let what = "Invalid action input: it does not fit the tool's schema or a limit. Where is not said, since a handle in \
+                it holds a secret";
+    Error::new(Code::BadArgs, what)
 }
 
 /// What is checked before there is a call to judge. A tool that is not for this caller says nothing of
@@ -456,7 +492,7 @@ async fn perform(
     let label = own.join(&done.trail.label).join(&done.trail.records.label);
     let label = of_outcome(tool, label);
     *trail = done.trail;
-    let result = unsaid(station, clean(station, done.result), &label);
+    let result = unsaid((station, caller), clean(station, done.result), &label);
     hear(station, caller, &label, &result);
     let content = recorded(station, &result, &label);
     let told = match &result {
@@ -552,10 +588,23 @@ async fn made(
     })
 }
 
-/// Of what is secret a failure says that it is one: the words of whoever failed are as secret as their outcome.
-fn unsaid(station: &Station, result: Result<Value>, label: &Label) -> Result<Value> {
+/// Of what is secret a failure says that it is one: the words of whoever failed are as secret as their outcome. To a model or
+/// a script all failures that it is told of are of one kind.
+fn unsaid(
+    (station, caller): (&Station, &Caller),
+    result: Result<Value>,
+    label: &Label,
+) -> Result<Value> {
     match result {
-        Err(error) if station.gate.policy().flows.classes.is_secret(label) => Err(error.unsaid()),
+        Err(error) if station.gate.policy().flows.classes.is_secret(label) => {
+            Err(match (&caller.origin, error.code().told_to_model()) {
+                (Origin::Model | Origin::Script, true) => {
+                    error.unsaid_as(Code::GuestFailed).retry(false)
+                }
+                (Origin::Model | Origin::Script, false)
+                | (Origin::Client | Origin::Host | Origin::Tool(_), _) => error.unsaid(),
+            })
+        }
         result @ (Ok(_) | Err(_)) => result,
     }
 }

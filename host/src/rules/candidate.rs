@@ -106,13 +106,12 @@ impl Needs {
     }
 }
 
-/// Whether a call has brought what nobody outside may read. What did not succeed says in the host's own words that
-/// it did not, and a card that it did: that a secret was asked about is known to whoever asked.
+/// Whether a call has brought what nobody outside may read. Where it has not, a card says that it went well, and a sentence
+/// of the host that it failed or was turned down; both have the label of a scalar, as far as bits were left for them. What
+/// failed without has told of the secret for nothing, as what went well without.
 fn is_secret(message: &Message, classes: &Classes) -> bool {
     match message {
-        Message::Tool { observation, .. } => {
-            observation.ok && classes.holds_secret(&observation.label)
-        }
+        Message::Tool { observation, .. } => classes.holds_secret(&observation.label),
         Message::User { .. } | Message::Assistant(_) => false,
     }
 }
@@ -341,14 +340,17 @@ mod tests {
         for (message, expected) in [
             (Message::user("hi"), None),
             (came(true, secret()), Some(Miss::Secret)),
-            (came(false, secret()), None),
+            (came(false, secret()), Some(Miss::Secret)),
             (came(true, page), None),
             (
                 came(true, Source::new(Sort::File, "keys")),
                 Some(Miss::Secret),
             ),
-            // That something of it went well.
+            // That something of it went well, or did not.
             (came(true, Source::new(Sort::Scalar, "file:keys")), None),
+            (came(false, Source::new(Sort::Scalar, "file:keys")), None),
+            (came(true, secret().of_scalar()), None),
+            (came(false, secret().of_scalar()), None),
             (attached(b"GIF89a chart"), Some(Miss::Images)),
             (attached(b"%PDF-1.4 report"), Some(Miss::Documents)),
             (attached(b"a text"), None),

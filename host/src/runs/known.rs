@@ -340,7 +340,7 @@ impl<'a> Fold<'a> {
         self.heard(record);
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
-                let bits = misfit_in(judged);
+                let bits = told_in(flows, handles, judged);
                 if bits > 0 {
                     let _ = handles.charge(bits, u32::MAX);
                     handles.failed();
@@ -408,14 +408,18 @@ impl Fold<'_> {
     }
 }
 
-/// The bits that left handles which did not fit into a wish.
-fn misfit_in(judged: &Judged) -> u32 {
+/// The bits that left handles which did not fit into a wish, or were turned down with it and hold what is secret.
+fn told_in(flows: &Flows, handles: &Handles, judged: &Judged) -> u32 {
     let unfit = [Code::BadArgs, Code::TooBig].map(Code::envelope);
     if let (Verdict::Deny(denial), Content::Inline(args)) = (&judged.verdict, &judged.content)
-        && unfit.contains(&denial.rule.as_str())
         && has_handle(args)
     {
-        return misfit_bits(args);
+        let is_unfit = unfit.contains(&denial.rule.as_str());
+        // Without a component it was turned down before what is held was weighed.
+        let was_weighed = judged.component.is_some();
+        if is_unfit || was_weighed && flows.classes.is_secret(&handles.label_in(args)) {
+            return misfit_bits(args);
+        }
     }
     0
 }

@@ -537,11 +537,17 @@ impl Error {
     /// The same of which nobody learns more than its code, and whether it may pass: its words are secret.
     #[must_use]
     pub fn unsaid(&self) -> Self {
+        self.unsaid_as(self.code()).retry(self.is_retryable())
+    }
+
+    /// The same of which not even its own code is told.
+    #[must_use]
+    pub fn unsaid_as(&self, code: Code) -> Self {
         let what = match self.code() == Code::Asked {
             true => "it waits for an answer by a person, and what they are asked is secret",
             false => "it failed, and what it said of that is secret",
         };
-        Self::new(self.code(), what).retry(self.is_retryable())
+        Self::new(code, what)
     }
 
     /// Gives guests another error to read, where this one says more than they may learn. The journal keeps this

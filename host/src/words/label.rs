@@ -135,11 +135,20 @@ impl Source {
     #[must_use]
     pub fn of_scalar(&self) -> Self {
         match self.sort {
-            // They come with every wish; what stays of a scalar stays; and a secret stays one, whatever collapses.
-            Sort::Operator | Sort::User | Sort::Scalar | Sort::Secret => self.clone(),
-            Sort::Tool | Sort::Web | Sort::File | Sort::Note | Sort::Mcp => {
+            // They come with every wish; and what stays of a scalar stays.
+            Sort::Operator | Sort::User | Sort::Scalar => self.clone(),
+            Sort::Tool | Sort::Web | Sort::File | Sort::Note | Sort::Mcp | Sort::Secret => {
                 Self::new(Sort::Scalar, &self.to_string())
             }
+        }
+    }
+
+    /// What stands for it and others of its sort, where these are too many. What was taken from a secret stays that, or
+    /// among scalars of all kinds nobody would know any more that one of them is.
+    fn among_many(&self) -> Self {
+        match self.behind_scalar() {
+            Some(behind) if behind.sort == Sort::Secret => Self::new(Sort::Secret, "*").of_scalar(),
+            Some(_) | None => Self::new(self.sort, "*"),
         }
     }
 
@@ -299,13 +308,14 @@ impl Label {
     /// Whether every source of `other` is in here, by itself or in a collapsed sort.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        other.0.iter().all(|source| {
-            self.0.contains(source) || self.0.contains(&Source::new(source.sort, "*"))
-        })
+        other
+            .0
+            .iter()
+            .all(|source| self.0.contains(source) || self.0.contains(&source.among_many()))
     }
 }
 
-/// Replaces all sources of the most numerous sort by one that stands for many.
+/// Replaces all sources of the most numerous sort by one that stands for many; what was taken from secrets by another one.
 fn collapse_largest(all: &mut BTreeSet<Source>) {
     let count = |sort: Sort| all.iter().filter(|source| source.sort == sort).count();
     let largest = Sort::ALL
@@ -313,8 +323,10 @@ fn collapse_largest(all: &mut BTreeSet<Source>) {
         .map(|(sort, _)| *sort)
         .max_by_key(|sort| count(*sort));
     if let Some(sort) = largest {
+        let of_sort = all.iter().filter(|source| source.sort == sort);
+        let many: BTreeSet<Source> = of_sort.map(Source::among_many).collect();
         all.retain(|source| source.sort != sort);
-        all.insert(Source::new(sort, "*"));
+        all.extend(many);
     }
 }
 
@@ -346,6 +358,33 @@ mod tests {
         assert!(label.sources().count() <= LABEL_SOURCES);
         assert!(label.covers(&web(77)), "{label}");
         assert!(label.covers(&Label::of(Source::user())));
+    }
+
+    /// Many scalars are private and no more, so that one of a secret would be free to leave among them.
+    #[test]
+    fn a_secret_stays_one_among_however_many_scalars() {
+        let secret = |name: &str| Label::of(Source::new(Sort::Secret, name)).of_scalar();
+        let with_many = |label: Label| {
+            let numbers = 0..1_000;
+            numbers.fold(label, |all, number| all.join(&web(number).of_scalar()))
+        };
+        let (pin, key) = (secret("safe.pin"), secret("safe.key"));
+        assert_eq!(
+            (pin.to_string(), pin.of_scalar()),
+            ("scalar:secret:safe.pin".to_owned(), pin.clone())
+        );
+        let (plain, label) = (with_many(Label::default()), with_many(pin.clone()));
+        assert!(label.sources().count() <= LABEL_SOURCES);
+        assert!(label.to_string().contains("scalar:secret:*"), "{label}");
+        assert!(
+            label.covers(&pin) && label.covers(&web(7).of_scalar()),
+            "{label}"
+        );
+        assert_eq!(key.without(&label), Label::default());
+        assert!(
+            plain.covers(&web(7).of_scalar()) && !plain.covers(&pin),
+            "{plain}"
+        );
     }
 
     #[test]

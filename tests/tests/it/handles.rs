@@ -281,24 +281,28 @@ async fn handles_are_there_after_a_restart() {
 }
 
 /// Of what is secret nothing is kept: another host has the name of its handle, and the label. What a script wishes while a
-/// call over it is under way is there under the influence of the secret as it was in the first.
+/// call over it is under way is there under the influence of the secret as it was in the first. It has read a page only after
+/// the secret was held, so that this alone brings it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
     let server = page().await;
     let source = format!(
         "const key = await tools.safe.run({{}});
+        await reveal(await tools.web.get_page({{url: '{}'}}));
         const code = '(key) => {{ let sum = 0; for (let i = 0; i < 400000; i++) sum += i; return sum + key.length }}';
         void tools.handle.isolate({{code, of: [key]}}).catch(() => {{}});
         await new Promise((go) => setTimeout(go, 0));
         void tools.files.write({{path: 'out/x.txt', content: 'y'}}).catch(() => {{}});
         return await tools.web.get_page({{url: '{}'}}).then(() => 'sent', () => 'refused')",
+        url(&server, "/page"),
         url(&server, "/page")
     );
     let replies = [
         json!({"calls": [call("run_script", json!({"source": source}))]}),
         json!({"text": "Done."}),
     ];
-    let more = "ask = [\"files.write\"]\n[agents.agent]\ncalling = \"both\"";
+    let more =
+        "ask = [\"files.write\"]\n[flow]\ntrust = [\"safe\"]\n[agents.agent]\ncalling = \"both\"";
     let secret = json!({"sensitivity": "secret"});
     let safe = saying::component("safe", &secret, "\"7391\"");
     let rig = Rig::of(&policy(&server, more))
@@ -318,9 +322,109 @@ async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
         .into_iter()
         .map(|judged| judged.label.to_string())
         .collect();
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    assert!(asked[0].contains("secret:safe.run"), "{asked:?}");
-    assert_eq!(server.seen().len(), 0, "nothing secret leaves");
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(!asked[0].contains("secret:safe.run"), "{asked:?}");
+    assert!(asked[1].contains("secret:safe.run"), "{asked:?}");
+    assert_eq!(server.seen().len(), 1, "nothing secret leaves");
+}
+
+/// A mount that is secret, and so many bits.
+fn of_keys(bits: u32) -> String {
+    format!(
+        "ask = [\"text.count\"]
+        [flow]
+        bits = {bits}
+        classes = {{ \"file:keys\" = {{ integrity = \"trusted\", secrecy = \"secret\" }} }}
+        [mounts.keys]
+        path = \"keys\"
+        [grants.\"files.*\"]
+        mounts = {{ keys = \"read\" }}"
+    )
+}
+
+fn key(path: &str) -> Value {
+    call("files.read", json!({"path": path}))
+}
+
+/// It would leave to whoever runs the model, and is refused for that.
+fn consult(handle: &str) -> Value {
+    let args = json!({"of": [{"$handle": handle}], "question": "Which?"});
+    call("handle.consult", args)
+}
+
+/// Neither how nor where, and for bits. Without them it is told of the secret for nothing, and its model is asked no more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_something_failed_or_was_refused_over_a_secret_is_told_for_bits_and_no_more() {
+    let given = json!([{"$handle": "h1"}]);
+    let isolate = |code: &str| call("handle.isolate", json!({"code": code, "of": given}));
+    let misfit = call("text.count", json!({"text": {"$handle": "h1"}}));
+    let failed = "it failed; what it said is held: {\"$handle\":\"h2\"}";
+    let mut told_of_failures = Vec::new();
+    for (wish, bits, says) in [
+        (key("keys/none.txt"), 6, failed),
+        (isolate("(key) => { throw new Error() }"), 19, failed),
+        (isolate("() => new Promise(() => {})"), 19, failed),
+        (misfit, 2, "Where is not said"),
+        (consult("h1"), 2, "nothing secret leaves, ever"),
+    ] {
+        let replies = [
+            json!({"calls": [key("keys/k.txt")]}),
+            json!({"calls": [wish]}),
+            json!({"text": "Done."}),
+        ];
+        for (bits, is_enough) in [(bits, true), (bits - 1, false)] {
+            let rig = Rig::of(&of_keys(bits))
+                .file("keys/k.txt", "7391")
+                .replies(&replies)
+                .open()
+                .await;
+            let (run, answer) = rig.pursue("Look.").await;
+            if !is_enough {
+                assert_eq!(answer.expect_err("no model").code(), Code::Denied, "{wish}");
+                continue;
+            }
+            assert_eq!(answer.expect("an answer"), "Done.", "{wish}");
+            let seen = observed(&rig.records(&run).await);
+            // Nobody needs to be a stranger for that.
+            assert!(!seen[0].0.contains("bytes"), "{}", seen[0].0);
+            let (text, label) = seen[1].clone();
+            assert!(text.contains(says), "{text}");
+            let keys = Label::of(Source::new(Sort::File, "keys"));
+            assert!(
+                label.covers(&keys.of_scalar()) && !label.covers(&keys),
+                "{label}"
+            );
+            if says == failed {
+                told_of_failures.push(text);
+            }
+        }
+    }
+    told_of_failures.dedup();
+    assert_eq!(told_of_failures.len(), 1, "{told_of_failures:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_paid_for_a_refusal_over_a_secret_is_paid_in_a_later_life_too() {
+    for (bits, is_enough) in [(3, false), (4, true)] {
+        let replies = [
+            json!({"calls": [key("keys/k.txt")]}),
+            json!({"calls": [consult("h1")]}),
+            json!({"calls": [call("text.count", json!({"text": "a"}))]}),
+            json!({"calls": [key("keys/k.txt")]}),
+            json!({"calls": [consult("h2")]}),
+            json!({"text": "Done."}),
+        ];
+        let rig = Rig::of(&of_keys(bits))
+            .file("keys/k.txt", "7391")
+            .replies(&replies);
+        let rig = rig.kept().await.open().await;
+        let (run, answer) = rig.pursue("Look.").await;
+        assert_eq!(answer.expect_err("asked").code(), Code::Asked);
+        rig.answer(Say::Allow).await;
+        let rig = rig.restart().await;
+        let answer = rig.resume_agent(&run).await;
+        assert_eq!(answer.is_ok(), is_enough, "{bits}: {answer:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -570,6 +570,51 @@ async fn a_script_that_sees_a_call_under_way_is_behind_all_that_it_could_read() 
     }
 }
 
+/// How long a tool takes whose outcomes are secret tells of these, whoever it is called by: the script, or a step before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_that_sees_a_secret_tool_under_way_is_behind_the_secret() {
+    const STEP: &str = "[[steps]]\ntools = \"text.count\"\nbefore = \"safe.run\"";
+    for (tool, args, steps, is_behind) in [
+        ("safe.run", "{}", "", true),
+        ("text.count", "{text: 'a'}", STEP, true),
+        ("text.count", "{text: 'a'}", "", false),
+    ] {
+        let policy = format!(
+            "ask = [\"files.write\", \"{tool}\"]
+            {steps}
+            [mounts.out]
+            path = \"out\"
+            access = \"write\"
+            [grants.\"files.write\"]
+            mounts = {{ out = \"write\" }}
+            [agents.agent]
+            calling = \"both\"
+            tools = [\"files.write\", \"safe.run\", \"text.count\"]"
+        );
+        let source = format!(
+            "const all = [tools.{tool}({args}).catch(() => {{}})];
+            await new Promise((go) => setTimeout(go, 0));
+            all.push(tools.files.write({{path: 'out/two.txt', content: 'x'}}).catch(() => {{}}));
+            await Promise.all(all);
+            return 1"
+        );
+        let replies = [
+            calls(json!([{"tool": "run_script", "args": {"source": source}}])),
+            done(),
+        ];
+        let secret = json!({"sensitivity": "secret"});
+        let safe = lazaret_tests::saying::component("safe", &secret, "\"7391\"");
+        let rig = Rig::of(&policy).component("safe", &safe).replies(&replies);
+        let rig = rig.kept().await.open().await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+        let writes = said(&rig, &run, "files.write").await;
+        assert_eq!(writes.len(), 1, "{tool}: {writes:?}");
+        let found = writes[0].1.contains("scalar:secret:safe.run");
+        assert_eq!(found, is_behind, "{tool} {steps}: {writes:?}");
+    }
+}
+
 /// What a call could have read that failed is behind what comes after it, in a later life too: where it came to an end, nobody
 /// knows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

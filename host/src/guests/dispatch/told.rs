@@ -41,7 +41,8 @@ impl From<Error> for Untold {
 }
 
 /// What whoever wished is told in place of the words of a failure, where these are held: that it failed, and where
-/// they are; nothing where it is told the words.
+/// they are; nothing where it is told the words. Of what is secret neither the kind nor the place of the failure is told: a
+/// function chooses both, as it likes, by what it is given, and would spell that out.
 pub(super) fn tell_fault(
     station: &Station,
     caller: &Caller,
@@ -50,21 +51,18 @@ pub(super) fn tell_fault(
     label: &Label,
 ) -> Result<Option<Value>, Untold> {
     let apart = Apart::of(&call.tool).is_some();
-    let sentence = match telling {
-        Telling::Sentence(sentence) => sentence.clone(),
-        // In a replay there is a sentence on record, or it was told.
-        Telling::Whole if !apart && station.recorded.is_none() => {
-            let failed = Error::new(error.code(), format!("it failed ({})", error.code().word()));
-            let failed = match error.is_in_doubt() {
-                true => failed.in_doubt("it"),
-                false => failed,
-            };
-            failed.message().to_owned()
-        }
-        Telling::Whole | Telling::Free => return Ok(None),
-    };
     let policy = station.gate.policy();
     let flows = &policy.flows;
+    let is_secret = flows.classes.is_secret(label);
+    let sentence = match telling {
+        Telling::Sentence(sentence) if !is_secret => sentence.clone(),
+        Telling::Sentence(_) => plainly(error, "it failed"),
+        // In a replay there is a sentence on record, or it was told.
+        Telling::Whole if apart || station.recorded.is_some() => return Ok(None),
+        Telling::Whole if is_secret => plainly(error, "it failed"),
+        Telling::Whole => plainly(error, &format!("it failed ({})", error.code().word())),
+        Telling::Free => return Ok(None),
+    };
     let said = Value::from(error.message());
     let given = (call.args.value(), call.places.as_slice());
     let fate = match caller.origin {
@@ -98,6 +96,16 @@ pub(super) fn tell_fault(
     let card = handles::card(flows, (&call.tool, &name), what, label);
     held.show(&name, &card);
     Ok(Some(fault_card(card, &sentence)))
+}
+
+/// A sentence about a failure, which says as well where nobody knows whether it has happened.
+fn plainly(error: &Error, what: &str) -> String {
+    let failed = Error::new(error.code(), what);
+    let failed = match error.is_in_doubt() {
+        true => failed.in_doubt("it"),
+        false => failed,
+    };
+    failed.message().to_owned()
 }
 
 /// What a card names of what came of a call.

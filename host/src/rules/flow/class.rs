@@ -231,22 +231,22 @@ impl Classes {
         source.sort() != Sort::User && self.of(source).secrecy == Secrecy::Private
     }
 
-    /// What of a label lies on this machine, or on pages, where not everybody may read it.
+    /// What of a label is kept from others: it lies on this machine or on pages, or comes of a tool, and not everybody may
+    /// read it.
     #[must_use]
     pub fn kept_from_others(&self, label: &Label) -> Label {
-        let lies = |source: &&Source| {
-            let somewhere = match source.sort() {
-                Sort::File | Sort::Note | Sort::Web => true,
-                Sort::Operator
-                | Sort::User
-                | Sort::Tool
-                | Sort::Mcp
-                | Sort::Secret
-                | Sort::Scalar => false,
-            };
-            somewhere && self.of(source).secrecy != Secrecy::Public
+        let is_kept = |source: &&Source| {
+            let secrecy = self.of(source).secrecy;
+            match source.sort() {
+                Sort::File | Sort::Note | Sort::Web | Sort::Tool | Sort::Secret => {
+                    secrecy != Secrecy::Public
+                }
+                // Who runs a server has what is private there anyway. What is secret is for nobody.
+                Sort::Mcp => secrecy == Secrecy::Secret,
+                Sort::Operator | Sort::User | Sort::Scalar => false,
+            }
         };
-        let kept = label.sources().filter(lies).cloned();
+        let kept = label.sources().filter(is_kept).cloned();
         kept.fold(Label::default(), |label, source| label.with(source))
     }
 
@@ -271,8 +271,10 @@ impl Classes {
             .any(|source| self.of(source).secrecy == Secrecy::Secret)
     }
 
-    /// Whether there is something in it that nobody outside may read, and not only that a call with it went well: no
-    /// scalar leaves a handle that is secret ([`super::handles::fate`]), so the card of a success is all that one stands for.
+    /// Whether there is something in it that nobody outside may read, and not only whether a call with it went well: no
+    /// scalar leaves a handle that is secret ([`super::handles::fate`]), and of a failure, or why a wish was turned down,
+    /// neither kind nor place is told. So whether it went well, which bits were taken for, is all that a scalar of a secret
+    /// stands for.
     #[must_use]
     pub fn holds_secret(&self, label: &Label) -> bool {
         let told = |source: &&Source| source.sort() != Sort::Scalar;
@@ -355,8 +357,35 @@ mod tests {
         let kept = classes().kept_from_others(&all.with(Source::new(Sort::Note, "n")));
         assert_eq!(
             kept.to_string(),
-            "web:https://own.test, file:docs, file:inbox, note:n"
+            "web:https://own.test, file:docs, file:inbox, note:n, secret:k"
         );
+    }
+
+    /// A tool whose outcomes policy calls private or secret keeps them somewhere, and what is secret at a server is nobody's.
+    #[test]
+    fn what_policy_says_of_a_tool_or_server_is_kept_from_others() {
+        let source = |text: &str| Source::try_from(text.to_owned()).unwrap();
+        for (text, secrecy, is_kept) in [
+            ("tool:safe.run", Secrecy::Public, false),
+            ("tool:safe.run", Secrecy::Private, true),
+            ("tool:safe.run", Secrecy::Secret, true),
+            ("mcp:mail", Secrecy::Private, false),
+            ("mcp:mail", Secrecy::Secret, true),
+            ("secret:safe.run", Secrecy::Secret, true),
+            ("user", Secrecy::Private, false),
+        ] {
+            let class = Class {
+                integrity: Integrity::Trusted,
+                secrecy,
+            };
+            let classes = Classes {
+                said: BTreeMap::from([(text.to_owned(), class)]),
+                ..Classes::default()
+            };
+            let label = Label::of(source(text));
+            let found = classes.kept_from_others(&label) == label;
+            assert_eq!(found, is_kept, "{text} {secrecy:?}");
+        }
     }
 
     #[test]
@@ -384,6 +413,7 @@ mod tests {
             ("scalar:mcp:mail", false, true, false),
             ("scalar:file:*", false, true, false),
             ("scalar:secret:token", false, false, true),
+            ("scalar:* scalar:secret:*", false, true, true),
             ("scalar:*", false, true, false),
             ("scalar:nonsense", false, true, false),
             ("tool:text.*", false, false, false),

@@ -688,8 +688,9 @@ const NUMBER_BITS: u32 = 64;
 const DATE_BITS: u32 = 22;
 
 /// What the holder sees. Of what was made of other handles, neither kind nor size: whoever wishes chooses what is
-/// made of them, and could have as much of what they hold spelled out by either, call by call. Nor of what a stranger may
-/// have told them to look for, nor where somebody whom it does not name had a hand in it: that may have been a handle.
+/// made of them, and could have as much of what they hold spelled out by either, call by call. Nor of what is secret, to
+/// anybody, or a stranger may have told them to look for, nor where somebody whom it does not name had a hand in it: that may
+/// have been a handle.
 #[must_use]
 pub fn card(
     flows: &Flows,
@@ -722,6 +723,8 @@ pub enum Made {
     Anew,
     /// Of what other handles hold.
     OfHandles,
+    /// Of what nobody outside may read, whoever wished it: its model is somebody outside.
+    OfSecrets,
     /// Of what somebody wished under a stranger's influence, and of what they may not tell that one.
     ForStrangers,
 }
@@ -734,6 +737,7 @@ impl Made {
         let is_new = classes.is_private(&label.without(caller));
         match places.is_empty() {
             false => Self::OfHandles,
+            true if classes.is_secret(label) => Self::OfSecrets,
             true if is_new && classes.is_tainted(caller) => Self::ForStrangers,
             true => Self::Anew,
         }

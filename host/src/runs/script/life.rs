@@ -343,7 +343,7 @@ impl<'a> Life<'a> {
         let (WishedArgs::Json(args), true) = (args, classes.is_tainted(&self.label)) else {
             return (Label::default(), Label::default());
         };
-        let read = station.catalog.readable(tool, policy);
+        let read = station.catalog.behind(tool, &self.script.caller, policy);
         let kept = classes.kept_from_others(&read.without(&self.label));
         let held = known.handles().worst_in(args);
         (held.of_scalar(), kept.of_scalar())

@@ -362,7 +362,7 @@ fn a_card_shows_what_has_a_form_and_no_text() {
     };
     // Whoever wishes chooses what is made of other handles, and with them which note that is.
     let bare = json!({KEY: "h1", "of": "mail.list", "label": ["web:https://a.test"]});
-    for made in [Made::OfHandles, Made::ForStrangers] {
+    for made in [Made::OfHandles, Made::OfSecrets, Made::ForStrangers] {
         assert_eq!(of(made), bare);
     }
     let card = of(Made::Anew);
@@ -430,6 +430,7 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
         Label::of(Source::new(Sort::File, "inbox")),
     );
     let page = Label::of(Source::new(Sort::Web, "https://b.test"));
+    let pin = Label::of(Source::new(Sort::Secret, "safe.pin"));
     let stranger = user.join(&web());
     for (places, read, caller, expected) in [
         (&place[..], &none, &stranger, Success::OfHandles),
@@ -439,6 +440,8 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
         (&[], &none, &stranger, Success::Silent),
         (&[], &inbox, &stranger, Success::OfRead),
         (&[], &inbox, &user, Success::Silent),
+        (&[], &pin, &stranger, Success::OfRead),
+        (&[], &pin, &user, Success::Silent),
         (&[], &page, &stranger, Success::Silent),
         // They have read it, and bear its label.
         (&[], &inbox, &stranger.join(&inbox), Success::Silent),
@@ -455,6 +458,7 @@ fn who_may_be_told_what_a_card_says() {
     let inbox = Label::of(Source::user()).with(Source::new(Sort::File, "inbox"));
     let page = web().with(Source::new(Sort::Web, "https://b.test"));
     let user = Label::of(Source::user());
+    let secret = user.with(Source::new(Sort::Secret, "safe.pin"));
     let place = ["/of/0".to_owned()];
     for (places, label, caller, made) in [
         (&place[..], &page, &user, Made::OfHandles),
@@ -463,6 +467,12 @@ fn who_may_be_told_what_a_card_says() {
         (&[], &inbox, &web(), Made::ForStrangers),
         // They have read it.
         (&[], &inbox, &web().join(&inbox), Made::Anew),
+        // Of what is secret nobody has read anything, however much somebody knows of it.
+        (&[], &secret, &web(), Made::OfSecrets),
+        (&[], &secret, &user, Made::OfSecrets),
+        (&[], &secret, &web().join(&secret), Made::OfSecrets),
+        (&[], &secret.of_scalar(), &user, Made::OfSecrets),
+        (&place[..], &secret, &user, Made::OfHandles),
     ] {
         assert_eq!(
             Made::of(&flows, places, (label, caller)),
