@@ -590,12 +590,7 @@ impl Catalog {
     /// which of that it does.
     #[must_use]
     pub fn behind(&self, name: &str, caller: &Caller, policy: &Policy) -> Label {
-        let calls = self.of_call(name, policy);
-        let wards = calls
-            .iter()
-            .flat_map(|tool| policy.wards.beside(&tool.name, caller));
-        let wards = wards.flat_map(|ward| self.of_call(ward.as_str(), policy));
-        let tools = calls.iter().copied().chain(wards);
+        let tools = self.beside_call(name, caller, policy).into_iter();
         tools.fold(Label::default(), |label, tool| {
             let label = label.join(&readable(&tool.grant, &policy.mounts));
             let sources = std::iter::once(tool.source()).chain(tool.secret());
@@ -609,6 +604,32 @@ impl Catalog {
             Some(tool) => self.within(&[Pattern::exactly(&tool.name)], policy),
             None => Vec::new(),
         }
+    }
+
+    /// The same, and those that policy puts around these.
+    fn beside_call(&self, name: &str, caller: &Caller, policy: &Policy) -> Vec<&Arc<Tool>> {
+        let mut tools = self.of_call(name, policy);
+        let wards = tools
+            .iter()
+            .flat_map(|tool| policy.wards.beside(&tool.name, caller));
+        let wards: Vec<&Arc<Tool>> = wards
+            .flat_map(|ward| self.of_call(ward.as_str(), policy))
+            .collect();
+        tools.extend(wards);
+        tools
+    }
+
+    /// Whether anybody outside may see when a call of the tool of that name begins: a tool that it may come to, or that policy
+    /// puts around it, may send requests, is outside itself, or leaves a trace.
+    #[must_use]
+    pub fn is_seen(&self, name: &str, caller: &Caller, policy: &Policy) -> bool {
+        let sees = |tool: &&Arc<Tool>| {
+            policy.flows.browse == Browse::Free
+                || !tool.grant.fetch.is_empty()
+                || tool.declared.is_sink()
+        };
+        let tools = self.beside_call(name, caller, policy);
+        tools.iter().any(sees)
     }
 
     /// How calls of the tool of that name may be grouped with others; a tool that is not known cannot run,

@@ -5,6 +5,7 @@
 //! their order. Only when they are used up does anything happen anew.
 
 mod absent;
+mod begin;
 mod life;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,8 @@
 //! Labels of what a model is shown beside outcomes: what tools say of themselves; and of what comes in otherwise
 //! than by a person's own hands.
 
+mod beside;
+
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::flow::lines::Mode;
 use lazaret::runs::explain::Influence;
@@ -620,15 +622,15 @@ async fn a_script_that_sees_a_secret_tool_under_way_is_behind_the_secret() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_call_that_failed_could_have_read_is_behind_what_comes_after_it() {
     let reads = "tools.files.read({}).catch(() => {})";
-    let write = "tools.files.write({path: 'out/two.txt', content: 'x'}).catch(() => {})";
-    // Wished together: neither is under the influence of the other.
-    for first in [reads, &format!("Promise.all([{reads}, {write}])")] {
+    // It reads nothing, and nobody outside sees when it begins: what it leaves is nothing of the other.
+    let asked = "tools.hostile.call_each({tools: [], args: {}}).catch(() => {})";
+    for first in [reads, &format!("Promise.all([{reads}, {asked}])")] {
         let source = format!("await {first}; await tools.text.count({{text: 'a'}}); return 1");
         let replies = [
             calls(json!([{"tool": "run_script", "args": {"source": source}}])),
             done(),
         ];
-        let policy = beside_letters("inbox = \"read\",");
+        let policy = beside_letters("").replace("calls = [\"files.read\"]", "calls = []");
         let rig = Rig::of(&policy)
             .guest("hostile")
             .file("docs/a.txt", "a")

@@ -250,6 +250,19 @@ impl Classes {
         kept.fold(Label::default(), |label, source| label.with(source))
     }
 
+    /// Who may read what it tells how long a call took that has read what has this label: what of it is kept from others, what
+    /// is secret, and what others were told something of before.
+    #[must_use]
+    pub fn told_of(&self, label: &Label) -> Label {
+        let told = |source: &&Source| {
+            matches!(source.sort(), Sort::Scalar | Sort::Secret)
+                && self.of(source).secrecy != Secrecy::Public
+        };
+        let told = label.sources().filter(told).cloned();
+        let kept = self.kept_from_others(label).of_scalar();
+        told.fold(kept, |label, source| label.with(source))
+    }
+
     /// Whether policy says itself of what class it is.
     #[must_use]
     pub fn says(&self, source: &Source) -> bool {
@@ -386,6 +399,17 @@ mod tests {
             let found = classes.kept_from_others(&label) == label;
             assert_eq!(found, is_kept, "{text} {secrecy:?}");
         }
+    }
+
+    #[test]
+    fn what_the_time_of_a_call_tells_is_of_nobodys_words() {
+        let all = label(
+            "user tool:a mcp:post file:docs web:https://a.test web:https://own.test secret:k scalar:mcp:post scalar:web:https://a.test",
+        );
+        let told = classes().told_of(&all);
+        let expected = "scalar:web:https://own.test scalar:file:docs secret:k scalar:mcp:post";
+        assert_eq!(told, label(expected));
+        assert!(!classes().is_tainted(&told));
     }
 
     #[test]

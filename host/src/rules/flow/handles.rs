@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use most::over;
-pub use naming::{named, readable};
+pub use naming::{is_foreseen_in, named, readable};
 
 use super::apart::fault_in;
 use super::leaves::{at, texts_at};

@@ -49,7 +49,7 @@ impl Drive<'_> {
     ) -> Result<Option<Error>> {
         let mut all = std::mem::take(&mut turn.earlier);
         let (seen, mut before, mut over) = (all.len(), 0, false);
-        let mut asked = Vec::new();
+        let (mut asked, mut told) = (Vec::new(), Label::default());
         for group in groups {
             // What ended the run ends it for the calls that were to come after.
             if over {
@@ -60,20 +60,23 @@ impl Drive<'_> {
                 .map(|position| turn.place.inside(position));
             let calls = group.iter().zip(places);
             let calls: Vec<_> = calls.skip(seen.saturating_sub(before)).collect();
+            let ended = group.iter().zip(all.iter().skip(before));
+            let ended = ended.map(|(call, seen)| self.tells(plan, call, Some(seen)));
+            told = ended.fold(told, |told, label| told.join(&label));
             before += group.len();
+            let (wished, open) = self.wished(offer, (plan, &all, &told), (&calls, &turn));
             if !asked.is_empty() {
-                let ahead = calls.iter().map(|(call, place)| {
-                    let way = self.way(offer, call, (place, &turn));
-                    let label = label_of(&way, plan, &all);
+                let ahead = calls.iter().zip(wished);
+                let ahead = ahead.map(|((call, place), (way, label))| {
                     self.ask_ahead(call, (place.clone(), label), &way, &turn)
                 });
                 asked.extend(ahead.collect::<Result<Vec<_>>>()?.into_iter().flatten());
+                told = open;
                 continue;
             }
-            let doing = calls.iter().zip(self.namings(calls.len()));
-            let doing = doing.map(|((call, place), beside)| {
-                let way = self.way(offer, call, (place, &turn));
-                let mut caller = self.caller_of_model(label_of(&way, plan, &all));
+            let doing = calls.iter().zip(wished).zip(self.namings(calls.len()));
+            let doing = doing.map(|(((call, place), (way, label)), beside)| {
+                let mut caller = self.caller_of_model(label);
                 (caller.place, caller.known.beside) = (place.clone(), beside);
                 self.one(call, caller, way, &turn)
             });
@@ -97,7 +100,12 @@ impl Drive<'_> {
                         over = true;
                     }
                 }
-                all.push(self.observed((call, place), &outcome, &turn)?);
+                let observed = self.observed((call, place), &outcome, &turn)?;
+                told = told.join(&self.tells(plan, call, Some(&observed)));
+                all.push(observed);
+            }
+            if !asked.is_empty() {
+                told = told.join(&open);
             }
         }
         if let Some(why) = all_asked("the run", asked.iter()) {
@@ -105,6 +113,72 @@ impl Drive<'_> {
         }
         plan.observed(all);
         Ok(None)
+    }
+
+    /// Where the calls of a group go, and under whose influence each is, which is no less than in an earlier life; and what it
+    /// tells of others that these have not ended.
+    fn wished(
+        &self,
+        offer: &Offer<'_>,
+        (plan, earlier, told): (&Plan, &[Seen], &Label),
+        (calls, turn): (&[(&ToolCall, Place)], &Turn<'_>),
+    ) -> (Vec<(Way, Label)>, Label) {
+        let mut told = told.clone();
+        let recall = Recall::of(turn.records, &turn.place, |_| false);
+        let wished = calls.iter().map(|(call, place)| {
+            let way = self.way(offer, call, (place, turn));
+            let before = place.position_in(&turn.place);
+            let before = before.map(|position| recall.under(position));
+            let mut label = plan.label().join(&before.unwrap_or_default());
+            if self.is_behind(&way, call) {
+                label = label.join(&told);
+            }
+            if matches!(way, Way::Script(_)) {
+                let seen = earlier.iter().map(|seen| &seen.observation.label);
+                label = seen.fold(label, |all, label| all.join(label));
+            }
+            told = told.join(&self.tells(plan, call, None));
+            (way, label)
+        });
+        (wished.collect(), told)
+    }
+
+    /// Whether it tells anybody of the calls of its turn before it when a call begins, since it may have waited for them. Its
+    /// model has written it without what came of these; but a script sees what they have left in the run: how handles are
+    /// numbered, how much is held, how long something takes. And of any other call it may be seen from outside.
+    fn is_behind(&self, way: &Way, call: &ToolCall) -> bool {
+        let station = self.station;
+        match way {
+            Way::Script(_) => true,
+            Way::Tool => {
+                let caller = self.caller_of_model(Label::default());
+                let policy = station.gate.policy();
+                station.catalog.is_seen(&call.tool, &caller, policy)
+            }
+            Way::Search(..) | Way::Nowhere(_) => false,
+        }
+    }
+
+    /// Who may read what it tells of others how long a call takes, where a stranger has influence on whoever wished it: what the
+    /// handles hold that it is given, and whatever it could read that is kept from others; once it has ended well, what it has
+    /// read instead of that.
+    fn tells(&self, plan: &Plan, call: &ToolCall, seen: Option<&Seen>) -> Label {
+        let station = self.station;
+        let policy = station.gate.policy();
+        let classes = &policy.flows.classes;
+        let (WishedArgs::Json(args), true) = (&call.args, classes.is_tainted(plan.label())) else {
+            return Label::default();
+        };
+        let held = self.known.handles().worst_in(args).of_scalar();
+        let read = match seen {
+            Some(seen) if seen.observation.ok => seen.observation.label.clone(),
+            Some(Seen { observation, .. }) => {
+                let read = station.catalog.readable(&call.tool, policy);
+                read.join(&observation.label)
+            }
+            None => station.catalog.readable(&call.tool, policy),
+        };
+        held.join(&classes.told_of(&read.without(plan.label())))
     }
 
     /// How what so many calls of one group may hold is called.
@@ -324,17 +398,6 @@ impl Drive<'_> {
             seq,
         })
     }
-}
-
-/// Under whose influence a call is. Its model has written it without what came of the calls of the same turn before it; but
-/// a script sees what these have left in the run: how handles are numbered, how much is held, how long something takes.
-fn label_of(way: &Way, plan: &Plan, earlier: &[Seen]) -> Label {
-    let earlier = match way {
-        Way::Script(_) => earlier,
-        Way::Tool | Way::Search(..) | Way::Nowhere(_) => &[],
-    };
-    let labels = earlier.iter().map(|seen| &seen.observation.label);
-    labels.fold(plan.label().clone(), |all, label| all.join(label))
 }
 
 /// The number of a call in its turn, from 0.

@@ -15,7 +15,7 @@ use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch, named};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::flow::handles::handle_in;
+use crate::rules::flow::handles::{handle_in, is_foreseen_in};
 use crate::rules::json;
 use crate::rules::script::{
     Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
@@ -24,13 +24,12 @@ use crate::runs::rest;
 use crate::words::bound::{Bound, FIXED};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Event, Glimpse, Record, ScriptBounds, Scripted, Spent};
-use crate::words::id::{Digest, Seq};
+use crate::words::event::{Event, Glimpse, Record, Scripted, Spent};
+use crate::words::id::Seq;
 use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS_MAX, QUESTIONS_TOGETHER, SCRIPT_FUEL_PER_MS, SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS,
-    SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
-    SCRIPT_TIMERS_PER_CALL,
+    SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES,
 };
 use crate::words::message::WishedArgs;
 
@@ -71,8 +70,9 @@ struct Calling {
 /// What the script waits for.
 struct Open {
     wish: Wish,
-    /// What had influenced the script when it wished for that. What it has read since is no part of it: another life knows
-    /// more by the time that a call's turn comes, and wishes the same.
+    /// What had influenced the script when it wished for that, and, where somebody outside sees when it begins, what it then
+    /// tells of those wished before it in its step. What was read since is no part of it: another life knows more by the time
+    /// that a call's turn comes, and wishes the same.
     under: Label,
     /// What the script is shown something of, as long as it sees that a call has not ended.
     shown: Label,
@@ -286,9 +286,11 @@ impl<'a> Life<'a> {
     }
 
     /// Takes up new requests. Nothing begins here. From the next step on a script that a stranger may have a hand in sees that
-    /// a call has not ended yet. It is wished for under the influence of no less than in an earlier life.
+    /// a call has not ended yet; in this one, whoever is outside sees it, since what is wished later may begin later for that.
+    /// It is wished for under the influence of no less than in an earlier life.
     fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
         let (before, mut given) = (self.under(), Label::default());
+        let mut told = Label::default();
         for (position, wish) in requests {
             if position != self.next {
                 let what = "the engine of scripts counts its requests wrongly";
@@ -319,7 +321,12 @@ impl<'a> Life<'a> {
                 self.recall.compare(position, (tool, &called), args)?;
                 self.line_up(position, tool);
                 under = under.join(&self.recall.under(position));
+                if !told.is_empty() && self.is_seen(tool) {
+                    under = under.join(&told);
+                }
                 let (held, read) = self.shown_by(tool, args);
+                let held = held.join(&self.foreseen(args));
+                told = told.join(&held).join(&read);
                 (given, shown) = (given.join(&held), read);
             }
             if let Wish::Rest { due } = &wish {
@@ -347,6 +354,44 @@ impl<'a> Life<'a> {
         let kept = classes.kept_from_others(&read.without(&self.label));
         let held = known.handles().worst_in(args);
         (held.of_scalar(), kept.of_scalar())
+    }
+
+    /// Whether anybody outside may see when a call of this tool begins.
+    fn is_seen(&self, tool: &str) -> bool {
+        let station = self.script.station;
+        station
+            .catalog
+            .is_seen(tool, &self.wisher(), station.gate.policy())
+    }
+
+    /// Who may read what a handle will hold that is not there yet, where its name was foreseen: whatever the calls bring that
+    /// have not ended.
+    fn foreseen(&self, args: &WishedArgs) -> Label {
+        let (station, known) = (self.script.station, &self.script.caller.known);
+        let policy = station.gate.policy();
+        let (WishedArgs::Json(args), true) = (args, policy.flows.classes.is_tainted(&self.label))
+        else {
+            return Label::default();
+        };
+        if !is_foreseen_in(args, &known.handles()) {
+            return Label::default();
+        }
+        let wisher = self.wisher();
+        let open = self.wishes.values().filter_map(|open| match &open.wish {
+            Wish::Call { tool, .. } => Some(tool),
+            Wish::Rest { .. } => None,
+        });
+        let behind = open.map(|tool| station.catalog.behind(tool, &wisher, policy));
+        behind.fold(Label::default(), |all, label| all.join(&label.of_scalar()))
+    }
+
+    /// The script, as whoever wishes its calls.
+    fn wisher(&self) -> Caller {
+        Caller {
+            parent: self.seq,
+            origin: Origin::Script,
+            ..self.script.caller.clone()
+        }
     }
 
     /// Where a call stands that earlier lives may have begun.
@@ -491,14 +536,11 @@ impl<'a> Life<'a> {
         let Wish::Call { tool, args } = wish else {
             return None;
         };
-        let script = self.script;
         let caller = Caller {
-            parent: self.seq,
-            place: script.caller.place.inside(position),
-            origin: Origin::Script,
+            place: self.script.caller.place.inside(position),
             label: under.clone(),
             deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
-            ..script.caller.clone()
+            ..self.wisher()
         };
         let request = Request {
             tool: tool.clone(),
@@ -720,80 +762,6 @@ impl Life<'_> {
                 Err(better)
             }
             Ok(_) | Err(_) => Err(error),
-        }
-    }
-}
-
-impl Script<'_> {
-    /// Whoever watches is told what the script waits for before it runs, and that it does then.
-    async fn load(&self, engine: &ScriptEngine, seq: Seq) -> Result<()> {
-        if engine.is_ready() {
-            return Ok(());
-        }
-        let tell = |message: &str| {
-            let glimpse = Glimpse::Progress {
-                of: seq,
-                tool: TOOL.to_owned(),
-                message: message.to_owned(),
-                percent: None,
-                label: Label::default(),
-            };
-            let journal = self.station.gate.journal();
-            journal.glimpse(&self.caller.run, glimpse);
-        };
-        let quarantine = &self.station.quarantine;
-        if !engine.is_compiled(quarantine) {
-            tell("preparing the engine of scripts (compiled once, then cached)");
-        }
-        let loading = engine.load(quarantine);
-        self.tasks.unless_cancelled(loading).await?;
-        tell("running");
-        Ok(())
-    }
-
-    /// A guest, and how far it came with a source.
-    async fn start_with(
-        &self,
-        engine: &ScriptEngine,
-        begun: &Scripted,
-        source: &str,
-    ) -> Result<(ScriptGuest, Result<Step>)> {
-        let station = self.station;
-        let cpu_ms = station.gate.policy().scripts.cpu_ms;
-        let time = (cpu_ms, &self.caller.known.cpu_time);
-        let starting = async {
-            let mut guest = engine.guest(&station.quarantine, time).await?;
-            let given = (begun.seed, begun.now);
-            let said = guest.start(source, &begun.bounds, given).await;
-            Ok((guest, said))
-        };
-        self.tasks.unless_cancelled(starting).await
-    }
-
-    /// What a script that begins now is given.
-    fn begin(&self) -> Scripted {
-        let policy = self.station.gate.policy();
-        let calls = policy.scripts.calls;
-        let place = &self.caller.place;
-        let recorded = self.station.recorded.as_ref();
-        let recorded = recorded.and_then(|recorded| recorded.scripted(place));
-        let clock = self.station.gate.journal().clock();
-        let now = recorded.map_or_else(|| clock.now_ms(), |recorded| recorded.now);
-        // What a script can learn of its own run is no secret, and a seed has to differ, no more.
-        let name = format!("{} {}", self.caller.run, self.caller.place);
-        let seed = Digest::of(name.as_bytes()).seed();
-        Scripted {
-            engine: self.station.scripts.engine.digest,
-            seed,
-            now,
-            bounds: ScriptBounds {
-                calls,
-                timers: calls.saturating_mul(SCRIPT_TIMERS_PER_CALL),
-                polls: policy.scripts.cpu_ms.saturating_mul(SCRIPT_POLLS_PER_MS),
-                heap_bytes: SCRIPT_HEAP_BYTES,
-                json_bytes: SCRIPT_JSON_BYTES,
-                log_bytes: SCRIPT_LOG_BYTES,
-            },
         }
     }
 }

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lazaret::words::event::{Content, End, Event, Record, Verdict};
+use lazaret::words::event::{Answer as Say, Content, End, Event, Record, Verdict};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
+use lazaret_tests::rig::judged;
 use lazaret_tests::verdict::check_records;
 
 use super::kept::{Copy, changed, patient, signed};
@@ -332,4 +333,67 @@ async fn a_script_that_rests_for_long_has_no_guest_until_then() {
     let replayed = rig.replay(&run).await;
     assert!(replayed.diverged.is_none(), "{replayed:?}");
     assert!(replayed.same > 5);
+}
+
+/// Where a call came to an end of which nobody knows, nobody knows either what it has read: all that it could have is behind
+/// what comes after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_in_doubt_leaves_what_it_could_have_read() {
+    let policy = r#"
+        ask = ["files.write"]
+        [flow]
+        mode = "enforce"
+        [mounts.inbox]
+        path = "inbox"
+        [mounts.out]
+        path = "out"
+        access = "write"
+        [grants."files.write"]
+        mounts = { inbox = "read", out = "write" }
+        [agents.agent]
+        calling = "both"
+        tools = ["files.write", "text.count", "hostile.echo"]
+    "#;
+    let source = "await tools.files.write({path: 'out/one.txt', content: 'x'}).catch(() => {});
+        await tools.text.count({text: 'a'});
+        return 1";
+    let replies = [
+        json!({"calls": [{"tool": "run_script", "args": {"source": source}}]}),
+        json!({"text": "Done."}),
+    ];
+    let rig = || {
+        let rig = Rig::of(policy).guest("hostile").replies(&replies);
+        rig.file("inbox/letter.txt", "Dear reader")
+    };
+    let counted_under = |records: &[Record]| {
+        let counts = judged(records, "text.count");
+        assert_eq!(counts.len(), 1);
+        counts[0].label.to_string()
+    };
+    let first = rig().kept().await.open().await;
+    let (run, answer) = first.pursue("Go on.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    first.answer(Say::Allow).await;
+    let copy = Copy::marks_of(&first);
+    first.resume_agent(&run).await.expect("an answer");
+    let records = first.records(&run).await;
+    assert!(
+        !counted_under(&records).contains("file:inbox"),
+        "it has ended well"
+    );
+    let begun = |record: &Record| {
+        matches!(&record.event, Event::Judged(judged)
+            if judged.subject == "files.write" && matches!(judged.verdict, Verdict::Allow { .. }))
+    };
+    let count = records.iter().position(begun).expect("a call") + 1;
+    let copy = copy.with_records_of(first);
+    let again = copy.cut(rig(), &run, count).await;
+    again.resume_agent(&run).await.expect("an answer");
+    let records = again.records(&run).await;
+    assert_eq!(in_doubt(&records), 1);
+    assert!(
+        counted_under(&records).contains("scalar:file:inbox"),
+        "{}",
+        counted_under(&records)
+    );
 }

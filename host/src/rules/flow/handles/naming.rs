@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use url::Url;
 
-use super::handle_in;
+use super::{Handles, handle_in};
 use crate::rules::call::Call;
 use crate::rules::grant::{Access, Destination, Grant};
 use crate::rules::policy::{Mount, Policy};
@@ -106,6 +106,21 @@ fn texts<'a>(value: &'a Value, all: &mut Vec<&'a str>) {
     }
 }
 
+/// Whether a handle stands in these arguments of which nothing is known, not even that it is gone: whoever wrote its name may
+/// have foreseen it, since the next one is called by the next number.
+#[must_use]
+pub fn is_foreseen_in(args: &Value, handles: &Handles) -> bool {
+    if let Some(name) = handle_in(args) {
+        return !handles.knows(name);
+    }
+    let is_inside = |value: &Value| is_foreseen_in(value, handles);
+    match args {
+        Value::Array(items) => items.iter().any(is_inside),
+        Value::Object(map) => map.values().any(is_inside),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 /// What a card has named.
 #[must_use]
 pub(super) fn on(card: &Value) -> Label {
@@ -117,9 +132,28 @@ pub(super) fn on(card: &Value) -> Label {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use super::super::Naming;
     use super::*;
     use crate::rules::grant::MountGrant;
     use crate::rules::policy::{Inside, Room};
+
+    #[test]
+    fn a_name_of_which_nothing_is_known_was_foreseen() {
+        let mut handles = Handles::default();
+        handles.reserve("h1", &Label::default());
+        let next = handles.hold(Naming::Next, &json!("x"), &Label::default());
+        assert_eq!(next.unwrap(), "h2");
+        for (args, is_foreseen) in [
+            (json!({"of": [{"$handle": "h1"}, {"$handle": "h2"}]}), false),
+            (json!({"of": [{"$handle": "h2"}, {"$handle": "h3"}]}), true),
+            (json!({"$handle": "h9"}), true),
+            (json!({"of": "h3"}), false),
+        ] {
+            assert_eq!(is_foreseen_in(&args, &handles), is_foreseen, "{args}");
+        }
+    }
 
     /// A pattern that begins with the name of a mount has narrowed it once.
     #[test]

@@ -1,0 +1,171 @@
+//! Calls that are wished at once: what it tells of those before it when one begins.
+
+use lazaret::words::event::Answer as Say;
+use lazaret::words::id::RunId;
+use lazaret_tests::prelude::*;
+use lazaret_tests::saying;
+
+use super::{beside_letters, calls, done, said};
+
+/// Whoever may read the letters, where somebody outside sees when a call of `hostile.fetch_each` begins.
+fn seen_beside_letters(inbox: &str, parallel: usize) -> String {
+    let tools = "tools = [\"hostile.fetch_each\", ";
+    let policy = beside_letters(inbox).replace("tools = [", tools);
+    format!(
+        "{policy}
+        parallel = {parallel}
+        [grants.\"hostile.fetch_each\"]
+        fetch = [{{ url = \"https://shop.test/\" }}]"
+    )
+}
+
+async fn beside_letters_pursued(policy: &str, reply: Value) -> (Rigged, RunId) {
+    let rig = Rig::of(policy)
+        .guest("hostile")
+        .file("docs/a.txt", "a")
+        .file("docs/b.txt", "b")
+        .file("inbox/letter.txt", "Dear reader")
+        .replies(&[reply, done()]);
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    (rig, run)
+}
+
+/// Whether calls of a tool were under the influence of who may read the letters, in their order.
+async fn behind_letters(rig: &Rigged, run: &RunId, tool: &str) -> Vec<bool> {
+    let said = said(rig, run, tool).await.into_iter();
+    said.map(|(_, label)| label.contains("scalar:file:inbox"))
+        .collect()
+}
+
+/// They may wait for each other, so that when one begins tells of those before it; but of what nobody outside sees that is
+/// told to nobody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_seen_outside_is_behind_the_calls_that_a_script_wished_before_it_at_once() {
+    let read = |name: &str| format!("tools.files.read({{path: 'docs/{name}.txt'}})");
+    let sends = "tools.hostile.fetch_each({urls: []})";
+    let counts = "tools.text.count({text: 'a'})";
+    for (wishes, behind) in [
+        ([&*read("a"), counts, sends, &*read("b")], true),
+        ([sends, &*read("a"), counts, &*read("b")], false),
+    ] {
+        let source = format!(
+            "await Promise.all([{}]); await {counts}; return 1",
+            wishes.join(", ")
+        );
+        let reply = calls(json!([{"tool": "run_script", "args": {"source": source}}]));
+        let (rig, run) = beside_letters_pursued(&seen_beside_letters("", 8), reply).await;
+        let letters = |tool: &'static str| behind_letters(&rig, &run, tool);
+        assert_eq!(letters("hostile.fetch_each").await, [behind], "{source}");
+        assert_eq!(letters("files.read").await, [false, false], "{source}");
+        // All have ended well; but that the last one began stays.
+        assert_eq!(letters("text.count").await, [false, behind], "{source}");
+    }
+}
+
+/// That it will be the first handle is foreseen: how long a call over it takes tells of a secret that is not there yet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handle_that_is_not_there_yet_may_come_to_hold_what_is_under_way() {
+    let source = "await Promise.allSettled([
+            tools.safe.run({}),
+            tools.handle.count({value: {$handle: 'h1'}, unit: 'chars'}),
+            tools.hostile.fetch_each({urls: []}),
+        ]);
+        return 1";
+    let reply = calls(json!([{"tool": "run_script", "args": {"source": source}}]));
+    let tools = "tools = [\"safe.run\", \"handle.count\", ";
+    let policy = seen_beside_letters("", 8).replace("tools = [", tools);
+    let secret = json!({"sensitivity": "secret"});
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .component("safe", &saying::component("safe", &secret, "\"7391\""))
+        .replies(&[reply, done()])
+        .open()
+        .await;
+    let (run, _) = rig.pursue("Go on.").await;
+    let sent = said(&rig, &run, "hostile.fetch_each").await;
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert!(sent[0].1.contains("secret:safe.run"), "{sent:?}");
+}
+
+fn reads() -> Value {
+    json!({"tool": "files.read", "args": {"path": "docs/a.txt"}})
+}
+
+fn fails() -> Value {
+    json!({"tool": "files.read", "args": {}})
+}
+
+fn writes() -> Value {
+    json!({"tool": "files.write", "args": {"path": "out/two.txt", "content": "x"}})
+}
+
+fn sends() -> Value {
+    json!({"tool": "hostile.fetch_each", "args": {"urls": []}})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_seen_outside_is_behind_the_calls_of_its_turn_before_it() {
+    let counts = || json!({"tool": "text.count", "args": {"text": "a"}});
+    let source = "await tools.files.read({path: 'inbox/letter.txt'}); throw new Error('no')";
+    let throws = || json!({"tool": "run_script", "args": {"source": source}});
+    for (parallel, wishes, behind) in [
+        // Nobody knows yet what it reads.
+        (8, [reads(), sends(), counts()], true),
+        (8, [sends(), reads(), counts()], false),
+        // It has ended.
+        (1, [reads(), sends(), counts()], false),
+        (1, [fails(), sends(), counts()], true),
+        (1, [throws(), sends(), counts()], true),
+    ] {
+        let policy = seen_beside_letters("", parallel);
+        let (rig, run) = beside_letters_pursued(&policy, calls(json!(wishes))).await;
+        let letters = behind_letters(&rig, &run, "hostile.fetch_each").await;
+        assert_eq!(letters, [behind], "{parallel} {wishes:?}");
+        let letters = behind_letters(&rig, &run, "text.count").await;
+        assert_eq!(letters, [false], "{parallel} {wishes:?}");
+    }
+}
+
+/// What has ended by then is behind a call of another life too, and so is what was under way when an earlier one wished it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_seen_outside_is_behind_the_calls_of_its_turn_in_another_life_too() {
+    let policy = seen_beside_letters("", 8);
+    let asked = policy.replace("ask = [", "ask = [\"hostile.fetch_each\", ");
+    for (policy, wishes, behind) in [
+        (&policy, vec![fails(), writes(), sends()], &[true][..]),
+        (&asked, vec![reads(), sends()], &[true, true]),
+    ] {
+        let replies = [calls(json!(wishes)), done()];
+        let rig = Rig::of(policy)
+            .guest("hostile")
+            .file("docs/a.txt", "a")
+            .file("inbox/letter.txt", "Dear reader")
+            .replies(&replies);
+        let rig = rig.kept().await.open().await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+        rig.answer(Say::Deny).await;
+        let rig = rig.restart().await;
+        rig.resume_agent(&run).await.expect("an answer");
+        let letters = behind_letters(&rig, &run, "hostile.fetch_each").await;
+        assert_eq!(letters, behind, "{wishes:?}");
+    }
+}
+
+/// What waits for a person has not ended: what is asked about behind it is asked about as what it will be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_about_ahead_is_behind_what_waits_for_a_person() {
+    let policy = seen_beside_letters("inbox = \"read\",", 8);
+    let policy = policy.replace("ask = [", "ask = [\"hostile.fetch_each\", ");
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .file("inbox/letter.txt", "Dear reader")
+        .replies(&[calls(json!([writes(), sends()])), done()]);
+    let rig = rig.kept().await.open().await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect_err("two questions").code(), Code::Asked);
+    let letters = behind_letters(&rig, &run, "hostile.fetch_each").await;
+    assert_eq!(letters, [true]);
+}
