@@ -32,6 +32,7 @@ use crate::words::inert::visible;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
+use crate::words::near::likeness;
 
 /// What happens when two plugins of the user's own files have one name (G-06).
 #[derive(
@@ -665,11 +666,8 @@ impl Catalog {
         let within = self.tools.values().filter(|tool| within(tool));
         let mut scored: Vec<(f64, &ToolName)> = within
             .map(|tool| {
-                let whole = strsim::jaro_winkler(name, tool.name.as_str());
-                (
-                    whole.max(strsim::jaro_winkler(name, tool.name.short())),
-                    &tool.name,
-                )
+                let whole = likeness(name, tool.name.as_str());
+                (whole.max(likeness(name, tool.name.short())), &tool.name)
             })
             .filter(|(score, _)| *score > NEAR)
             .collect();

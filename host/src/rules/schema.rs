@@ -1,9 +1,11 @@
 //! Schemas: what a tool takes and gives, as compiled JSON Schema.
 //!
 //! References outside the schema are refused, patterns run on a linear-time engine, and what a check takes is bounded
-//! before it is made, so a hostile manifest can neither reach the network nor stall the host.
+//! before it is made, as is what the list of all that is wrong takes: a hostile manifest can neither reach the network nor
+//! stall the host, nor fill its memory.
 
 mod issue;
+mod listing;
 mod patterns;
 
 use std::collections::HashMap;
@@ -16,6 +18,7 @@ use super::json;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::Digest;
 use crate::words::limits::{ARGS_BYTES, JSON_DEPTH};
+use listing::Entries;
 use patterns::Patterns;
 
 /// A compiled JSON Schema.
@@ -23,6 +26,7 @@ pub struct Schema {
     source: Value,
     validator: jsonschema::Validator,
     values: usize,
+    entries: Entries,
     patterns: Patterns,
 }
 
@@ -38,6 +42,10 @@ const CHECK_WORK: usize = 50_000_000;
 const PARTS: &str =
     "pass a part at a time: `files.read` takes one with `length`, or with `first_line` and `lines`";
 
+/// What is said of a value in place of all that is wrong with it.
+const UNLISTED: &str = "does not fit its schema, and is too large for a list of what is wrong: try it with fewer values, or \
+    shorter names and texts";
+
 /// What every schema is read as.
 const DRAFT: jsonschema::Draft = jsonschema::Draft::Draft202012;
 
@@ -50,7 +58,7 @@ impl Schema {
     /// # Errors
     /// `BadPlugin` for one that is no schema, too large, too deep, or refers outside itself.
     pub fn compile(source: Value) -> Result<Self> {
-        let values = written_out(&source)?;
+        let extent = written_out(&source)?;
         let patterns = Patterns::of(&source)?;
         let validator = jsonschema::options()
             .with_draft(DRAFT)
@@ -60,7 +68,8 @@ impl Schema {
         Ok(Self {
             source,
             validator,
-            values,
+            values: extent.size,
+            entries: extent.entries,
             patterns,
         })
     }
@@ -83,22 +92,33 @@ impl Schema {
     }
 
     /// What is wrong with a value, place by place; nothing where it fits. A value that would take too
-    /// long to check does not fit.
+    /// long to check does not fit, and of one that is too large for a list one thing is said.
     #[must_use]
     pub fn issues(&self, value: &Value) -> Vec<Issue> {
         if let Some(why) = self.too_dear(value) {
-            return vec![Issue {
-                path: String::new(),
-                message: why.to_owned(),
-            }];
+            return vec![of_whole(why)];
         }
+        // This takes no memory for what is wrong, and ends at the first of it.
         if self.validator.is_valid(value) {
             return Vec::new();
+        }
+        if !self.entries.can_be_listed(value) {
+            return vec![self.first_alone(value)];
         }
         let errors = self.validator.iter_errors(value).take(ISSUES_LISTED);
         errors
             .map(|error| issue::said(&error, &self.source))
             .collect()
+    }
+
+    /// One thing that is wrong with a value that does not fit, if it is found without listing others.
+    fn first_alone(&self, value: &Value) -> Issue {
+        let alone = self.entries.is_each_alone();
+        let first = alone.then(|| self.validator.validate(value).err());
+        match first.flatten() {
+            Some(error) => issue::said(&error, &self.source),
+            None => of_whole(UNLISTED),
+        }
     }
 
     /// Why a value would take too long to check, where it would.
@@ -117,19 +137,27 @@ impl fmt::Debug for Schema {
     }
 }
 
+/// What is said of a value as a whole.
+fn of_whole(message: &str) -> Issue {
+    Issue {
+        path: String::new(),
+        message: message.to_owned(),
+    }
+}
+
 /// The size of a schema with every reference written out.
 ///
 /// A hostile schema is small and refers to itself: `allOf` of two references to the next of fifty
 /// definitions takes 2^50 steps, one that leads back to itself never ends, and a chain of five thousand is as deep as
 /// nesting. What is beside `unevaluatedProperties` is looked at twice, so that thirty of those, one in the other, take 2^30.
-fn written_out(source: &Value) -> Result<usize> {
+fn written_out(source: &Value) -> Result<Extent> {
     let mut found = Found {
         root: source,
         known: HashMap::new(),
         open: Vec::new(),
     };
     match found.extent(source, 0) {
-        Some(Extent { size, .. }) if size <= SCHEMA_VALUES => Ok(size),
+        Some(extent) if extent.size <= SCHEMA_VALUES => Ok(extent),
         Some(_) | None => Err(Error::bad_plugin(format!(
             "a schema has more than {SCHEMA_VALUES} values with its references written out, is nested \
              deeper than {JSON_DEPTH}, refers to itself, outside itself or with escapes, or has a part whose \
@@ -145,6 +173,8 @@ struct Extent {
     size: usize,
     /// Levels below it.
     height: usize,
+    /// What it may have against a value.
+    entries: Entries,
 }
 
 /// What is known of a schema so far.
@@ -162,16 +192,24 @@ impl<'a> Found<'a> {
         if depth > JSON_DEPTH {
             return None;
         }
-        let mut whole = Extent { size: 1, height: 0 };
+        let mut whole = Extent {
+            size: 1,
+            height: 0,
+            entries: Entries::of(value),
+        };
         match value {
             Value::Array(items) => {
                 for item in items {
-                    whole.add(self.extent(item, depth + 1)?);
+                    let extent = self.extent(item, depth + 1)?;
+                    whole.add(extent);
+                    whole.entries.add_item(extent.entries);
                 }
             }
             Value::Object(map) => {
                 for (key, item) in map {
-                    whole.add(self.extent_of_part(key, item, depth + 1)?);
+                    let extent = self.extent_of_part(key, item, depth + 1)?;
+                    whole.add(extent);
+                    whole.entries.add_under(key, (item, extent.entries));
                 }
                 if UNEVALUATED.iter().any(|key| map.contains_key(*key)) {
                     whole.size = whole.size.saturating_mul(2);
@@ -213,7 +251,7 @@ impl<'a> Found<'a> {
 }
 
 impl Extent {
-    /// With one more part a level below.
+    /// With one more part a level below, but for its entries, to whose places its own is added.
     fn add(&mut self, part: Self) {
         self.size = self.size.saturating_add(part.size);
         self.height = self.height.max(part.height + 1);
