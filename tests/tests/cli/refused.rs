@@ -77,6 +77,16 @@ fn a_key_that_is_not_accepted_is_hinted_at() {
     holds_nothing(&station.workspace(), KEY);
 }
 
+/// A part of an answer is refused where guests may read it; what a provider says is read by the host alone.
+#[test]
+fn a_part_of_a_reply_is_none() {
+    let server = Server::start(vec![refusing(206, "{}")]);
+    let station = with_key(&server);
+    run_with_key(&station)
+        .ends(5)
+        .says(&["error: the model provider sent no reply: status 206"]);
+}
+
 #[test]
 fn each_status_has_its_words() {
     for (status, words) in [
