@@ -27,6 +27,7 @@ use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
 use crate::rules::fetch::reason::Reason;
 use crate::rules::scrub::KnownSecrets;
+use crate::rules::secret::is_part;
 use crate::rules::{Durability, Effect};
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
@@ -138,6 +139,9 @@ impl Egress {
             explain(&error)
         })?;
         check_headers(&response)?;
+        if reach.whole {
+            check_whole(&response)?;
+        }
         Ok(Opened {
             response,
             answer_bytes: reach.answer_bytes,
@@ -213,6 +217,18 @@ fn check_headers(response: &Response) -> Result<()> {
             FETCH_HEADER_BYTES,
             bytes,
         ));
+    }
+    Ok(())
+}
+
+/// Refuses a part of an answer before any of it is read.
+fn check_whole(response: &Response) -> Result<()> {
+    let headers = response.headers().iter();
+    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    if is_part(response.status().as_u16(), headers) {
+        let what = "the server has answered with a part of what it has, and where a secret may go an answer is looked \
+                    through whole";
+        return Err(Reason::Part.error(what));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::flow;
 use super::grant::{Destination, FetchBounds, METHODS};
 use super::policy::Policy;
 use super::ranges::{Range, range};
-use super::secret::{Fill, Filled, fills};
+use super::secret::{Fill, Filled, check_whole, fills};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
@@ -38,6 +38,8 @@ pub struct Reach {
     pub private: bool,
     /// Where secrets stand in the request; the egress edge fills them in, and nothing else.
     pub fills: Vec<Fill>,
+    /// Whether its answer is taken whole or not at all: no part of a secret is known for what it is.
+    pub whole: bool,
     /// Most bytes of the answer's body.
     pub answer_bytes: usize,
     /// Whose requests are counted.
@@ -184,6 +186,21 @@ impl Fetch {
             format!("fetch = [{{ url = \"{place}\"{methods}{private} }}]")
         };
         vec![format!("[grants.\"{tool}\"]"), wish]
+    }
+
+    /// Where secrets stand in it, and whether its answer is taken whole or not at all. One tool has a secret sent, and another
+    /// one could read it: so every line counts. What the host itself asks, no guest reads.
+    fn filled(
+        &self,
+        who: &str,
+        caller: &Caller,
+        policy: &Policy,
+    ) -> Result<(Filled, bool), Denial> {
+        let own = &caller.grant.secrets;
+        let filled = fills(self, own, (who, policy.declared(who)))?;
+        let of_guest = caller.origin != Origin::Host;
+        let whole = of_guest && check_whole(self, own.iter().chain(policy.secrets()))?;
+        Ok((filled, whole))
     }
 
     /// What the URL says of its address by itself, without a look-up.
@@ -442,7 +459,7 @@ pub(super) fn check_headers(headers: &[(String, String)]) -> Result<()> {
 /// What `line` allows, within the tightest bounds of all lines that the request falls under.
 fn allowed(
     (lines, wisher): (&[&Destination], String),
-    filled: Filled,
+    (filled, whole): (Filled, bool),
     line: &str,
     policy: &Policy,
 ) -> Allowed<Reach> {
@@ -455,6 +472,7 @@ fn allowed(
         terms: Reach {
             private: lines.iter().any(|line| line.private),
             fills: filled.fills,
+            whole,
             answer_bytes: tightest(lines).answer_bytes,
             wisher,
             rates: rates(lines),
@@ -496,7 +514,7 @@ impl Effect for Fetch {
         let who = caller.origin.to_string();
         let Some(line) = lines.first() else {
             if flow::may_browse(self, caller, policy) && !self.names_private_host() {
-                let filled = fills(self, &caller.grant.secrets, (&who, policy.declared(&who)))?;
+                let filled = self.filled(&who, caller, policy)?;
                 return Ok(allowed((&lines, who), filled, "browse = \"free\"", policy));
             }
             return Err(self.not_granted(caller));
@@ -512,7 +530,7 @@ impl Effect for Fetch {
             return Err(deny(Reason::TooBig.word(), what));
         }
         let notice = flow::weigh_fetch(self, caller, policy)?;
-        let filled = fills(self, &caller.grant.secrets, (&who, policy.declared(&who)))?;
+        let filled = self.filled(&who, caller, policy)?;
         let line = line.to_string();
         let mut allowed = allowed((&lines, who), filled, &line, policy);
         allowed.rule.push_str(&notice);

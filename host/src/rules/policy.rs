@@ -14,6 +14,7 @@ use super::inbound::Inbound;
 use super::manifest::Risk;
 use super::questions::AskRules;
 use super::search::SearchRules;
+use super::secret::SecretGrant;
 use super::wards::Wards;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -187,6 +188,11 @@ impl Policy {
             .as_ref()?
             .get(&tool)
             .map(Vec::as_slice)
+    }
+
+    /// The lines about secrets, of whichever tools.
+    pub fn secrets(&self) -> impl Iterator<Item = &SecretGrant> {
+        self.lines.iter().flat_map(|line| &line.grant.secrets)
     }
 
     /// Whether some file has this mount.

@@ -11,6 +11,7 @@
 //! in a JSON body, a string that is a marker counts.
 
 mod ordinary;
+mod part;
 mod popular;
 mod stray;
 
@@ -22,9 +23,10 @@ use serde_json::Value;
 use url::Url;
 
 use self::ordinary::ordinary;
+pub use self::part::is_part;
+pub(super) use self::part::{PART, check_whole};
 use self::popular::{is_soon_guessed, popular};
 use self::stray::Stray;
-use super::deny;
 use super::fetch::Fetch;
 use super::grant::Destination;
 use super::json;
@@ -95,8 +97,6 @@ pub enum Spot {
     Json(Range<usize>),
 }
 
-/// Headers that ask for a part of an answer.
-const PARTIAL: [&str; 2] = ["range", "if-range"];
 const OPEN: &str = "{{secret:";
 const CLOSE: &str = "}}";
 
@@ -139,9 +139,6 @@ pub const UNDECLARED: &str = "secret_not_declared";
 /// By which rule one is refused that no line gives it.
 const UNGRANTED: &str = "secret_not_granted";
 
-/// By which rule one is refused that asks for a part of an answer.
-const PART: &str = "secret_range";
-
 /// Whether a rule is about the secrets that a request has named, and its headers, which stand in no record.
 #[must_use]
 pub fn is_rule(rule: &str) -> bool {
@@ -171,26 +168,7 @@ pub(super) fn fills(
         .and_then(|()| url(fetch, &fits, &mut filled))
         .and_then(|()| body(fetch, &fits, &mut filled))
         .map_err(|stray| stray.denial(fetch, &fits, who))?;
-    check_whole(fetch, &fits)?;
     Ok(filled)
-}
-
-/// Refuses to ask for a part of an answer where a secret may go: a server that says what it was told would cut the value for
-/// whoever asks, and no part of one is known for what it is.
-fn check_whole(fetch: &Fetch, fits: &[&SecretGrant]) -> Result<(), Denial> {
-    let is_part = |name: &str| PARTIAL.iter().any(|part| name.eq_ignore_ascii_case(part));
-    let mut names = fetch.headers().iter().map(|(name, _)| name);
-    let part = names.find(|name| is_part(name));
-    match (part, fits.first()) {
-        (Some(name), Some(line)) => {
-            let reason = format!(
-                "the header `{name}` asks for a part of an answer, and where a secret may go an answer is looked through \
-                 whole ({line})"
-            );
-            Err(deny(PART, reason))
-        }
-        (_, None) | (None, Some(_)) => Ok(()),
-    }
 }
 
 /// What is said of a secret that a request cannot have, whatever the reason.

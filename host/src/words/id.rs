@@ -383,6 +383,16 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
+/// A word of somebody outside that says what went wrong, where it is a plain one. Any other may quote what they were sent, and
+/// half of a secret is none that anybody recognises: it is told whole or not at all.
+#[must_use]
+pub fn plain_word(word: &str) -> Option<&str> {
+    const BYTES: usize = 40;
+    let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"_.-".contains(&c);
+    let fits = (1..=BYTES).contains(&word.len()) && word.bytes().all(is_plain);
+    fits.then_some(word)
+}
+
 /// Whether a character steers a terminal, shows as nothing, or reads as something else than it is:
 /// controls, zero-width, fillers, bidirectional overrides, tag characters, variation selectors, and
 /// what no standard gives a form to (private use, noncharacters).
@@ -401,6 +411,22 @@ pub fn is_hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plain_word_is_told_whole() {
+        for word in [
+            "invalid_grant",
+            "RESOURCE_EXHAUSTED",
+            "a.b-c",
+            "503",
+            &"x".repeat(40),
+        ] {
+            assert_eq!(plain_word(word), Some(word));
+        }
+        for word in ["", "a b", "a\u{1b}[2J", "é", "a`b", &"x".repeat(41)] {
+            assert_eq!(plain_word(word), None, "{word}");
+        }
+    }
 
     #[test]
     fn tool_names() {

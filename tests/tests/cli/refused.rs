@@ -77,6 +77,34 @@ fn a_key_that_is_not_accepted_is_hinted_at() {
     holds_nothing(&station.workspace(), KEY);
 }
 
+/// What is cut would be half of a key, which nobody recognises; and this one has no form that is known.
+#[test]
+fn no_half_of_a_key_is_shown_or_kept() {
+    let key = "canary-77121-Zq9x7f3a9cTm";
+    for before in [100, 108, 112] {
+        let kind = format!("{} {key}", "x".repeat(before));
+        let body = format!(r#"{{"error":{{"message":"{kind}","type":"{kind}"}}}}"#);
+        let server = Server::start(vec![refusing(401, &body), refusing(401, &body)]);
+        let station = with_key(&server);
+        let mut command = station.command(&["run", "how long?"]);
+        let ended = station.finish(command.env("STATION_KEY", key));
+        ended.ends(5).never("canary").says(&[
+            "error: the model provider did not accept the key: status 401 of a kind that is not told",
+        ]);
+        holds_nothing(&station.workspace(), "canary");
+    }
+}
+
+/// A part of an answer is refused where guests may read it; what a provider says is read by the host alone.
+#[test]
+fn a_part_of_a_reply_is_none() {
+    let server = Server::start(vec![refusing(206, "{}")]);
+    let station = with_key(&server);
+    run_with_key(&station)
+        .ends(5)
+        .says(&["error: the model provider sent no reply: status 206"]);
+}
+
 #[test]
 fn each_status_has_its_words() {
     for (status, words) in [

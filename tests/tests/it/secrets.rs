@@ -142,6 +142,62 @@ async fn no_cut_leaves_half_a_secret() {
     assert!(said.contains("x x") && !said.contains("canary"), "{said}");
 }
 
+/// Elsewhere a part is an answer like any other, and one that numbers its records is whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_is_taken_where_no_secret_may_go() {
+    let (told, other) = (Server::start().await, Server::start().await);
+    for server in [&told, &other] {
+        let part = Answer {
+            path: "/part".to_owned(),
+            status: Some(206),
+            body: "a part".to_owned(),
+            ..Answer::default()
+        };
+        let rows = Answer {
+            path: "/rows".to_owned(),
+            headers: [("content-range".to_owned(), "0-24/319".to_owned())].into(),
+            body: "all rows".to_owned(),
+            ..Answer::default()
+        };
+        server.say(vec![part, rows]);
+    }
+    let at = |server: &Server| format!("http://127.0.0.1:{}/", server.port());
+    let (told, other) = (at(&told), at(&other));
+    let policy = format!(
+        r#"
+flow.mode = "off"
+[grants."hostile.send_each"]
+fetch = [{{ url = "{told}", private = true }}, {{ url = "{other}", private = true }}]
+secrets = [{{ name = "canary", to = "{told}v1/", header = "x-key" }}]
+"#
+    );
+    let rig = Rig::of(&policy).guest("hostile").secret("canary", CANARY);
+    let host = rig.open().await;
+    let range = ["Range=bytes=0-5"];
+    let requests = json!([
+        {"url": format!("{told}part"), "headers": range},
+        {"url": format!("{told}part")},
+        {"url": format!("{told}rows")},
+        {"url": format!("{other}part"), "headers": range},
+        {"url": format!("{other}rows")},
+    ]);
+    let called = host
+        .call("hostile.send_each", json!({"requests": requests}))
+        .await;
+    let said = rig::value(&called.outcome).as_array().unwrap();
+    let says = [
+        "-> denied: a header such as `range` asks for a part",
+        "-> denied: the server has answered with a part",
+        "| all rows",
+        "| a part",
+        "| all rows",
+    ];
+    assert_eq!(said.len(), says.len());
+    for (said, says) in said.iter().zip(says) {
+        assert!(said.as_str().unwrap().contains(says), "{said}: {says}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_model_reads_a_secret() {
     let server = Server::start().await;

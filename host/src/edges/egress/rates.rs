@@ -78,6 +78,7 @@ mod tests {
         Reach {
             fills: Vec::new(),
             private: false,
+            whole: false,
             answer_bytes: 0,
             wisher: wisher.to_owned(),
             rates: rates.collect(),

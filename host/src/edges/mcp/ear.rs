@@ -233,7 +233,7 @@ impl Ear {
     }
 
     fn refuse(&self, what: &str) -> ErrorData {
-        let (server, what) = (&self.0.server, shown(what));
+        let (server, what) = (&self.0.server, self.clean(what));
         tracing::info!(target: "lazaret::mcp", "{server}: it asked for `{what}`, which is refused");
         ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
@@ -390,6 +390,18 @@ pub(super) mod tests {
         waiting.pop();
         let mut next = asks();
         assert!(waits(&mut next));
+    }
+
+    #[test]
+    fn the_name_of_a_wish_is_cleaned_before_it_is_cut() {
+        let known = KnownSecrets::default();
+        known.learn(b"canary-7f3a9c-wired");
+        let ear = ear(&known);
+        for before in 100..120 {
+            let name = format!("{}canary-7f3a9c-wired", "x".repeat(before));
+            let refused = ear.refuse(&name);
+            assert!(!refused.message.contains("can"), "{}", refused.message);
+        }
     }
 
     #[test]

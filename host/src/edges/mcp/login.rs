@@ -24,7 +24,7 @@ use crate::rules::server::login::{
 use crate::rules::server::{Header, Remote, Terms};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
-use crate::words::id::shown;
+use crate::words::id::{plain_word, shown};
 use crate::words::key::HostKey;
 use crate::words::limits::servers::{LOGIN_AGAIN_MS, LOGIN_BYTES, LOGIN_EARLY_MS};
 
@@ -459,7 +459,9 @@ impl Logins {
             .get("error")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let what = format!("the issuer gives no token: status {status} {}", shown(word));
+        // It was sent secrets, and may quote them.
+        let word = plain_word(word).unwrap_or_default();
+        let what = format!("the issuer gives no token: status {status} {word}");
         Err(Error::new(Code::Denied, what.trim_end()))
     }
 

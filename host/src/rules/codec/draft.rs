@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::calls::{Calls, Piece};
 use super::names::ToolNames;
 use crate::words::error::{Code, Error};
+use crate::words::id::plain_word;
 use crate::words::limits::{THOUGHTS, USAGE_TOKENS};
 use crate::words::message::{Delta, Reply, StopReason, Thought, Usage};
 
@@ -276,8 +277,10 @@ pub(super) fn half_way() -> Error {
     failed("the model provider's stream stopped half-way").retry(true)
 }
 
-/// A reason to stop that is none of those known: whatever it is, it is no end.
+/// A reason to stop that is none of those known: whatever it is, it is no end. One that is no plain word is not told.
 pub(super) fn stopped_for(reason: &str) -> Error {
-    let reason = crate::words::id::shown(reason);
-    failed(&format!("the model provider stopped for `{reason}`"))
+    match plain_word(reason) {
+        Some(reason) => failed(&format!("the model provider stopped for `{reason}`")),
+        None => failed("the model provider stopped for a reason that is not told"),
+    }
 }

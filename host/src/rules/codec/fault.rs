@@ -6,7 +6,8 @@ use super::draft::failed;
 use super::envelope;
 use crate::rules::scrub::credentials::without_credentials;
 use crate::words::error::Error;
-use crate::words::id::shown;
+use crate::words::id::plain_word;
+use crate::words::inert::one_line;
 use crate::words::setback::Setback;
 
 /// What a failed HTTP answer of a provider means, from its status and the kind of error in its body.
@@ -82,6 +83,9 @@ fn setback(status: u16, fault: Option<&Fault<'_>>) -> Setback {
     }
 }
 
+/// What is said of a kind that is not told.
+const UNTOLD: &str = " of a kind that is not told";
+
 /// An error as a provider writes it: an object with words and numbers that say its kind, or a text.
 #[derive(Debug)]
 pub(super) struct Fault<'a>(&'a Value);
@@ -133,15 +137,17 @@ impl<'a> Fault<'a> {
         status.next().and_then(|status| u16::try_from(status).ok())
     }
 
-    /// The kind, as it is told.
+    /// The kind, as it is told: one that is no plain word may quote the key.
     fn kind(&self) -> Option<String> {
         let words = || self.parts().filter_map(Value::as_str);
+        let plain = || words().filter_map(plain_word);
         // The word that decides is the one that is told.
         let told = self.setback();
-        let decides = words().find(|word| told.is_some() && setback_of_kind(word) == told);
-        let word = decides.or_else(|| words().next());
-        let word = word.map(|word| format!(" `{}`", shown(&without_credentials(word))));
-        word.or_else(|| self.status().map(|status| format!(" {status}")))
+        let decides = plain().find(|word| told.is_some() && setback_of_kind(word) == told);
+        let word = decides.or_else(|| plain().next());
+        let word = word.map(|word| format!(" `{}`", without_credentials(word)));
+        let word = word.or_else(|| self.status().map(|status| format!(" {status}")));
+        word.or_else(|| words().next().map(|_| UNTOLD.to_owned()))
     }
 
     /// What its kind says, where it is one that says something.
@@ -164,9 +170,10 @@ impl<'a> Fault<'a> {
         first.or(said.first().copied())
     }
 
+    /// Its text, which is not cut before somebody has looked for secrets in it.
     fn text(&self) -> Option<String> {
         let text = self.0.as_str().or_else(|| self.0.get("message")?.as_str());
-        text.map(|text| shown(&without_credentials(text)))
+        text.map(|text| one_line(&without_credentials(text)))
     }
 }
 
@@ -211,6 +218,8 @@ fn setback_of_kind(kind: &str) -> Option<Setback> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::words::error::Code;
 
@@ -261,6 +270,28 @@ mod tests {
         assert_eq!(error.is_retryable(), retryable, "{error}");
         let shown = format!("{error} {error:?} {:?}", error.hints());
         assert!(!shown.contains("canary"), "{shown}");
+    }
+
+    /// Wherever a secret stands in it: what is cut would be half of one.
+    #[test]
+    fn a_kind_that_is_no_plain_word_is_not_told() {
+        let untold = "status 401 of a kind that is not told";
+        for before in [0, 30, 100, 115, 200] {
+            let kind = format!("{} canary-7f3a9c-wired", "x".repeat(before));
+            let body = json!({"error": {"type": kind, "message": kind}});
+            check(401, &body.to_string(), untold, false);
+            let mixed = json!({"error": {"type": kind, "code": "invalid_api_key"}});
+            check(
+                401,
+                &mixed.to_string(),
+                "status 401 `invalid_api_key`",
+                false,
+            );
+        }
+        let long = json!({"error": {"type": "canary".repeat(10)}});
+        check(401, &long.to_string(), untold, false);
+        let numbered = json!({"error": {"type": "canary key", "code": 401}});
+        check(401, &numbered.to_string(), "status 401 401", false);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! message where the egress edge did, after the permit.
 
 use crate::rules::deny;
+use crate::rules::secret::PART;
 use crate::words::error::{Code, Error};
 use crate::words::event::Denial;
 
@@ -26,6 +27,8 @@ pub enum Reason {
     NoSuchHost,
     /// The server's certificate is none that this system trusts: nothing was sent.
     CertificateNotTrusted,
+    /// The answer is a part of one, where a secret may go.
+    Part,
     /// There were as many requests in the last minute as there may be.
     Rate,
     /// Request or answer is bigger than it may be.
@@ -45,6 +48,7 @@ impl Reason {
             Self::MetadataAddress => "metadata_address",
             Self::NoSuchHost => "no_such_host",
             Self::CertificateNotTrusted => "certificate_not_trusted",
+            Self::Part => PART,
             Self::Rate => "rate",
             Self::TooBig => "too_big",
         }
@@ -61,7 +65,8 @@ impl Reason {
             | Self::MethodNotGranted
             | Self::PrivateAddress
             | Self::MetadataAddress
-            | Self::CertificateNotTrusted => Code::Denied,
+            | Self::CertificateNotTrusted
+            | Self::Part => Code::Denied,
             Self::NoSuchHost => Code::FetchFailed,
             Self::Rate => Code::OverBudget,
             Self::TooBig => Code::TooBig,
@@ -77,6 +82,7 @@ impl Reason {
             | Self::HostNotGranted
             | Self::PathNotGranted
             | Self::MethodNotGranted
+            | Self::Part
             | Self::TooBig => error,
         }
     }

@@ -601,18 +601,6 @@ fn a_place_that_can_be_none_is_refused() {
     }
 }
 
-/// A server that gives back what it was told would cut it.
-#[test]
-fn no_part_of_an_answer_is_asked_for_where_a_secret_may_go() {
-    let range = ("Range", "bytes=0-8");
-    let key = ("authorization", "{{secret:github}}");
-    for headers in [&[range, key][..], &[key, ("if-range", "x")], &[range]] {
-        let reason = judged("https://a.test/api/x", headers, "").unwrap_err();
-        assert!(reason.contains("asks for a part of an answer"), "{reason}");
-    }
-    assert_eq!(judged("https://c.test/x", &[range], ""), Ok(Vec::new()));
-}
-
 #[test]
 fn a_part_of_a_url_is_read_as_a_server_reads_it() {
     for (part, read) in [

@@ -87,7 +87,7 @@ fn reported_errors_are_classified_by_kind() {
         (json!({"error": {}}), "", true),
         (
             json!({"error": {"type": "a\u{1b}[2J"}}),
-            " `a\\u{1b}[2J`",
+            " of a kind that is not told",
             true,
         ),
     ] {
