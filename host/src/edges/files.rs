@@ -27,9 +27,9 @@ use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
 use self::kept::check_moved;
 use self::kernel::is_kernels;
-use self::own::Own;
+use self::own::{Own, names_left};
 use self::turn::{Doing, Turn, Turns};
-use self::written::{Written, no_room};
+use self::written::{Written, above, no_room};
 use super::aside::aside;
 use super::labels::FileLabels;
 use super::named;
@@ -37,13 +37,14 @@ use super::state::random;
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{
     BESIDE, File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
+    too_deep,
 };
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};
 use crate::words::id::shown;
 use crate::words::label::Label;
-use crate::words::limits::{FILE_ENTRIES, FILE_READ_BYTES, FILE_WRITE_BYTES};
+use crate::words::limits::{FILE_ENTRIES, FILE_READ_BYTES, FILE_WRITE_BYTES, PATH_NAMES};
 
 /// The mounted folders.
 #[derive(Clone, Debug)]
@@ -186,12 +187,16 @@ impl Files {
     /// that this is what stands there, whoever wrote it or moved a folder that it lies in.
     ///
     /// # Errors
-    /// `DiskFailed`; `Corrupt` for a label that cannot be read.
+    /// `DiskFailed`; `Corrupt` for a label that cannot be read; `Denied` for what lies too deep in a mount.
     pub(crate) fn about(&self, file: &Path) -> Result<(Vec<Arc<str>>, Label)> {
         let path = canonical(file);
         let depth = |root: &Path| root.components().count();
         let above = || self.roots.iter().filter(|(_, root)| path.starts_with(root));
         let innermost = above().map(|(_, root)| depth(root)).max();
+        let names = innermost.map_or(0, |root| depth(&path).saturating_sub(root));
+        if names > PATH_NAMES {
+            return Err(Error::new(Code::Denied, too_deep(names)));
+        }
         let mounts = above().filter(|(_, root)| Some(depth(root)) == innermost);
         let mounts = mounts.map(|(name, _)| name.clone()).collect();
         Ok((mounts, self.told_by_name(file)?))
@@ -244,13 +249,8 @@ impl Files {
                 read(dir, path, place, offset, length).map(FileOutcome::Bytes)
             }
             FileWish::Write { bytes, mode } => {
-                let taken = self.written.take(place, bytes.len())?;
-                let written = write(dir, path, place, &bytes, mode);
-                match &written {
-                    // A disk that fails may have taken some of it.
-                    Err(error) if error.code() != Code::DiskFailed => drop(taken),
-                    Ok(()) | Err(_) => taken.keep(),
-                }
+                let write = || self.write(dir, path, place, &bytes, mode);
+                let written = self.written.making((dir, place), above(place), write);
                 written.map(|()| FileOutcome::Done)
             }
             FileWish::Remove => {
@@ -258,12 +258,33 @@ impl Files {
                 remove(dir, path, place).map(|()| FileOutcome::Done)
             }
             FileWish::MakeFolder => {
-                let (folder, name) = folder_of(dir, path, place, Missing::Refuse)?;
-                folder.create_dir(name).map_err(explain)?;
-                Ok(FileOutcome::Done)
+                let make = || {
+                    let (folder, name) = folder_of(dir, path, place, Missing::Refuse)?;
+                    folder.create_dir(name).map_err(explain)
+                };
+                let made = self.written.making((dir, place), &place.names, make);
+                made.map(|()| FileOutcome::Done)
             }
             FileWish::Move { .. } => Err(Error::bug("a move has two places")),
         }
+    }
+
+    fn write(
+        &self,
+        dir: &Dir,
+        path: &str,
+        place: &Place,
+        bytes: &[u8],
+        mode: WriteMode,
+    ) -> Result<()> {
+        let taken = self.written.take(place, bytes.len())?;
+        let written = write(dir, path, place, bytes, mode);
+        match &written {
+            // A disk that fails may have taken some of it.
+            Err(error) if error.code() != Code::DiskFailed => drop(taken),
+            Ok(()) | Err(_) => taken.keep(),
+        }
+        written
     }
 
     fn rename(&self, path: &str, from: &Place, to: &Place) -> Result<FileOutcome> {
@@ -274,20 +295,23 @@ impl Files {
         self.check_stays(path, (from, to))?;
         self.check_kept(path, from)?;
         self.check_kept(path, to)?;
-        check_moved(dir, path, &relative(from), &self.own)?;
+        check_moved((dir, &self.own), path, &relative(from), names_left(dir, to))?;
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
         // Whoever moves nothing makes no folders.
         from_folder.symlink_metadata(from_name).map_err(explain)?;
-        let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
-        renameat_with(
-            &from_folder,
-            from_name,
-            &to_folder,
-            to_name,
-            RenameFlags::NOREPLACE,
-        )
-        .map_err(|error| explain(error.into()))?;
-        Ok(FileOutcome::Done)
+        let rename = || {
+            let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
+            renameat_with(
+                &from_folder,
+                from_name,
+                &to_folder,
+                to_name,
+                RenameFlags::NOREPLACE,
+            )
+            .map_err(|error| explain(error.into()))
+        };
+        let renamed = self.written.making((dir, to), above(to), rename);
+        renamed.map(|()| FileOutcome::Done)
     }
 
     /// Refuses to change what no tool changes, where links or the mount itself lead there under another name. No tool makes

@@ -13,7 +13,7 @@ use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::{RunId, ToolName, shown};
 use crate::words::label::Label;
-use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
+use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES, PATH_NAMES};
 use crate::words::near::nearest;
 
 /// A file is looked at or changed.
@@ -118,6 +118,14 @@ pub struct Place {
     pub run: RunId,
     /// Mounts that lie inside its own: where it leads there, it is a place of theirs as well.
     pub inside: Arc<[Inside]>,
+}
+
+impl Place {
+    /// Names that may lead on from its mount: a path begins with the mount's own, unless that is all there is.
+    #[must_use]
+    pub fn most_names(&self) -> usize {
+        PATH_NAMES - usize::from(&*self.mount != ".")
+    }
 }
 
 /// What an allowance of a file entails.
@@ -225,7 +233,7 @@ impl Effect for File {
 }
 
 impl File {
-    /// No path of it is longer than may be: asked for before one is looked through.
+    /// No path of it is longer or deeper than may be: asked for before one is looked through.
     ///
     /// # Errors
     /// The denial.
@@ -680,13 +688,24 @@ fn locate(caller: &Caller, policy: &Policy, mut names: Vec<String>) -> Place {
     }
 }
 
-/// Nothing of a path that is too long is said again: cut, it may hold half of what is a secret.
+/// Nothing of a path that is too long or too deep is said again: cut, it may hold half of what is a secret.
 fn check_length(path: &str) -> Result<(), Denial> {
     if path.len() > PATH_BYTES {
         let what = format!("the path is too long: at most {PATH_BYTES} bytes may be");
         return Err(deny("path", what));
     }
+    let names = path.split('/').filter(|name| !matches!(*name, "" | "."));
+    let names = names.count();
+    if names > PATH_NAMES {
+        return Err(deny("path", too_deep(names)));
+    }
     Ok(())
+}
+
+/// What is said of a path of so many names.
+#[must_use]
+pub fn too_deep(names: usize) -> String {
+    format!("the path is too deep: it has {names} names, and at most {PATH_NAMES} may be")
 }
 
 /// Splits a path into names, and refuses every way to leave, hide or repeat.

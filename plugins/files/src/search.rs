@@ -12,6 +12,8 @@ const PROGRAM_BYTES_MAX: usize = 1024 * 1024;
 const MATCHES_MAX: usize = 1000;
 const FILES_MAX: usize = 10_000;
 const DEPTH_MAX: usize = 32;
+/// The host takes no path of more names: what lies in a folder of so many cannot be asked for.
+const NAMES_MAX: usize = 64;
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const READ_BYTES_MAX: u64 = 128 * 1024 * 1024;
 const LINE_CHARACTERS_MAX: usize = 400;
@@ -144,9 +146,7 @@ impl<'a, T: Tree> Search<'a, T> {
             for entry in entries {
                 let path = join(&below, &entry.name);
                 match entry.stat.kind {
-                    Kind::Folder if path.split('/').count() >= DEPTH_MAX => {
-                        self.found.truncated = true
-                    }
+                    Kind::Folder if is_too_deep(folder, &path) => self.found.truncated = true,
                     Kind::Folder => folders.push(path),
                     Kind::File => self.visit(folder, &path, entry.stat.size),
                     Kind::Link | Kind::Other => {}
@@ -230,6 +230,11 @@ impl<'a, T: Tree> Search<'a, T> {
             });
         }
     }
+}
+
+fn is_too_deep(folder: &str, path: &str) -> bool {
+    let names = |path: &str| path.split('/').count();
+    names(path) >= DEPTH_MAX || names(&join(folder, path)) >= NAMES_MAX
 }
 
 fn join(folder: &str, name: &str) -> String {
@@ -331,6 +336,25 @@ mod tests {
     fn limits_are_told() {
         let found = find("", None, 2).unwrap();
         assert_eq!((found.matches.len(), found.truncated), (2, true));
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_told() {
+        let deep = |names: usize| vec!["d"; names].join("/");
+        for (folders, from, expected) in [
+            (31, 0, false),
+            (32, 0, true),
+            (63, 40, false),
+            (64, 40, true),
+        ] {
+            let file = format!("{}/a.md", deep(folders));
+            let tree = Map::new(&[(file.as_str(), b"tea")]);
+            let pattern = Regex::new("tea").unwrap();
+            let found = Search::new(&tree, &pattern, None, 9).run(&deep(from));
+            let found = found.unwrap();
+            let (truncated, matches) = (found.truncated, found.matches.len());
+            assert_eq!((truncated, matches == 0), (expected, expected), "{file}");
+        }
     }
 
     #[test]

@@ -9,11 +9,17 @@ use super::own::Own;
 use crate::rules::file::{is_kept, is_own, is_repository, kept, repository};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
-use crate::words::limits::MOVED_ENTRIES;
+use crate::words::limits::{MOVED_ENTRIES, PATH_NAMES};
 
 /// Refuses to move a folder in which something lies that no tool changes, or one of lazaret's own folders, or that is too
-/// large to be looked through. No link is followed: what it leads to stays where it is.
-pub(super) fn check_moved(dir: &Dir, path: &str, from: &Path, own: &Own) -> Result<()> {
+/// large to be looked through, or has more in each other than there are names left where it would go. No link is followed:
+/// what it leads to stays where it is.
+pub(super) fn check_moved(
+    (dir, own): (&Dir, &Own),
+    path: &str,
+    from: &Path,
+    names_left: usize,
+) -> Result<()> {
     let explain = |error: std::io::Error| explain(path, &error);
     let found = dir.symlink_metadata(from).map_err(explain)?;
     let mut left = MOVED_ENTRIES;
@@ -29,6 +35,9 @@ pub(super) fn check_moved(dir: &Dir, path: &str, from: &Path, own: &Own) -> Resu
         for entry in dir.read_dir(&folder).map_err(explain)? {
             let entry = entry.map_err(explain)?;
             left = left.checked_sub(1).ok_or_else(|| too_many(path))?;
+            if depth > names_left {
+                return Err(Error::new(Code::Denied, lies_too_deep(path)));
+            }
             if entry.file_type().map_err(explain)?.is_dir() {
                 holds_own |= own.is(&entry.metadata().map_err(explain)?);
                 let below = folder.join(entry.file_name());
@@ -57,6 +66,14 @@ fn takes_own(path: &str) -> String {
     )
 }
 
+fn lies_too_deep(path: &str) -> String {
+    format!(
+        "`{}` holds what would lie too deep there: no path has more than {PATH_NAMES} names; move its parts to where they are \
+         fewer",
+        shown(path)
+    )
+}
+
 fn too_many(path: &str) -> Error {
     let what = format!(
         "`{}` holds more than {MOVED_ENTRIES} files and folders, too many to see whether one of them is changed by no tool; \
@@ -77,13 +94,21 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), ambient_authority()).unwrap();
         let own = Own::of(&[]);
+        let check = |path: &str, names_left: usize| {
+            check_moved((&dir, &own), path, Path::new(path), names_left)
+        };
+        // Three folders in each other, below the one that is moved.
         dir.create_dir_all("deep/a/b/c").unwrap();
-        assert!(check_moved(&dir, "deep", Path::new("deep"), &own).is_ok());
+        assert!(check("deep", 3).is_ok());
+        let refused = check("deep", 2).unwrap_err();
+        assert!(refused.message().contains("lie too deep"), "{refused:?}");
+        // One with nothing in it has none.
+        assert!(check("deep/a/b/c", 0).is_ok());
         // 200 folders, one in the other: to look into the last of them takes 200 steps.
         let chain: PathBuf = (0..200).map(|_| "d").collect();
         dir.create_dir_all(Path::new("deep").join(chain)).unwrap();
-        let refused = check_moved(&dir, "deep", Path::new("deep"), &own).unwrap_err();
-        assert!(refused.message().contains("move its parts"), "{refused:?}");
-        assert!(check_moved(&dir, "gone", Path::new("gone"), &own).is_err());
+        let refused = check("deep", usize::MAX).unwrap_err();
+        assert!(refused.message().contains("too many to see"), "{refused:?}");
+        assert!(check("gone", 3).is_err());
     }
 }

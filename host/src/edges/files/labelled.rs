@@ -191,7 +191,8 @@ impl Files {
         let mut made = Vec::new();
         for length in 1..place.names.len() + usize::from(makes_it) {
             let above = first_of(place, length);
-            if self.is_missing(&above)? {
+            // Nothing lies in what is missing.
+            if !made.is_empty() || self.is_missing(&above)? {
                 self.labels.put(&self.known(&above)?, maker)?;
                 made.push(above);
             }

@@ -254,8 +254,10 @@ mod tests {
     use crate::edges::files::FileOutcome;
     use crate::edges::files::wished::{self, READ, to, write};
     use crate::rules::policy::Room;
+    use crate::words::error::Code;
     use crate::words::id::RunId;
     use crate::words::label::Sort;
+    use crate::words::limits::PATH_NAMES;
 
     /// A folder that is the mount `docs`.
     struct Scene {
@@ -413,6 +415,18 @@ mod tests {
         // What lies elsewhere is of nobody here.
         let elsewhere = scene.files.about(&outside.path().join("x")).unwrap();
         assert_eq!(elsewhere, (Vec::new(), Label::default()));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "what lies in the test's folder")]
+    fn a_person_names_no_file_that_no_path_leads_to() {
+        let scene = scene();
+        let below = |names: usize| scene.folder.path().join(vec!["d"; names].join("/"));
+        std::fs::create_dir_all(below(PATH_NAMES + 1)).unwrap();
+        scene.files.about(&below(PATH_NAMES)).unwrap();
+        let refused = scene.files.about(&below(PATH_NAMES + 1)).unwrap_err();
+        let says = "the path is too deep: it has 65 names, and at most 64 may be";
+        assert_eq!((refused.code(), refused.message()), (Code::Denied, says));
     }
 
     #[test]

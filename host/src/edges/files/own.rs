@@ -11,6 +11,7 @@ use super::{Files, Identity, canonical, explain, identity};
 use crate::edges::state::DEMO;
 use crate::rules::file::{Place, is_own, own};
 use crate::words::error::{Code, Error, Result};
+use crate::words::id::shown;
 
 /// The folders that are the host's own by what they are, whatever they are called: all that lies below is, too.
 #[derive(Clone, Debug)]
@@ -53,6 +54,7 @@ impl Files {
         let root = dir.dir_metadata().map_err(|error| explain(path, &error))?;
         let mut device = root.dev();
         let led = led(dir, place);
+        check_depth(path, place, &led)?;
         let mut way = PathBuf::new();
         for name in &led {
             way.push(name);
@@ -69,6 +71,25 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// Where links lead deeper than a path may, each step would be as much work as by that.
+fn check_depth(path: &str, place: &Place, led: &Path) -> Result<()> {
+    let (names, most) = (led.components().count(), place.most_names());
+    if names > most {
+        let what = format!(
+            "`{}` leads too deep: {names} names below its mount, and at most {most} may be",
+            shown(path)
+        );
+        return Err(Error::new(Code::Denied, what));
+    }
+    Ok(())
+}
+
+/// How many more names what lies in a place may have.
+pub(super) fn names_left(dir: &Dir, place: &Place) -> usize {
+    let names = led(dir, place).components().count();
+    place.most_names().saturating_sub(names)
 }
 
 /// Where a place is below its mount, links followed by handle. What is not there lies below what is.
@@ -91,6 +112,7 @@ mod tests {
     use crate::rules::file::{FileWish, WriteMode};
     use crate::rules::policy::Room;
     use crate::words::id::RunId;
+    use crate::words::limits::PATH_NAMES;
 
     /// A folder that is the mount `all`, may be written, and holds the host's own folder `home/state/own`, another
     /// project's `b/.lazaret`, and links to what lies in both.
@@ -198,6 +220,33 @@ mod tests {
         // What only lies beside them is anybody's.
         assert_eq!(scene.refused("nothing", READ), "");
         assert_eq!(scene.refused("above", FileWish::List), "");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "what lies in the test's folder")]
+    fn no_link_leads_deeper_than_a_path_may() {
+        let scene = scene();
+        let root = scene.folder.path();
+        // A path would begin with the name of the mount.
+        let most = PATH_NAMES - 1;
+        for (link, names) in [("last", most), ("past", most + 1)] {
+            let far = vec!["d"; names].join("/");
+            std::fs::create_dir_all(root.join(&far)).unwrap();
+            symlink(far, root.join(link)).unwrap();
+        }
+        assert_eq!(scene.refused("last", FileWish::List), "");
+        for (path, wish) in [
+            ("past", FileWish::List),
+            ("past", FileWish::Stat),
+            ("last/new", write(WriteMode::Create)),
+            ("last/new", FileWish::MakeFolder),
+            ("last/new", READ),
+            ("plain/a.txt", to("last/new")),
+        ] {
+            let said = scene.refused(path, wish);
+            let says = "leads too deep: 64 names below its mount, and at most 63 may be";
+            assert!(said.contains(says), "{path}: {said}");
+        }
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! What each run has written into each mount, so that a quota holds for all tools of a run together.
 //!
 //! Counted in this process: a run that is taken up again by another one begins anew. What is removed counts still,
-//! since the disk was written all the same.
+//! since the disk was written all the same. A folder has no bytes of its own and takes room all the same.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+
+use cap_std::fs::Dir;
 
 use crate::rules::file::Place;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::RunId;
-use crate::words::limits::MOUNT_RUNS;
+use crate::words::limits::{FOLDER_BYTES, MOUNT_RUNS};
 use crate::words::lock::lock;
 
 /// Bytes by run and mount. Cheap to clone.
@@ -32,6 +36,24 @@ pub(super) struct Taken {
 }
 
 impl Written {
+    /// Does what makes those of these folders that are not there. What was made of them counts, whatever came of the
+    /// rest.
+    pub(super) fn making<T>(
+        &self,
+        (dir, place): (&Dir, &Place),
+        folders: &[String],
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let missing = count_missing(dir, folders);
+        if missing == 0 {
+            return make();
+        }
+        let taken = self.take(place, missing.saturating_mul(FOLDER_BYTES))?;
+        let made = make();
+        taken.keep_but(count_missing(dir, folders).saturating_mul(FOLDER_BYTES));
+        made
+    }
+
     /// Takes room for `bytes` more, before they are written.
     pub(super) fn take(&self, place: &Place, bytes: usize) -> Result<Taken> {
         let key = (place.run.clone(), place.mount.clone());
@@ -42,7 +64,8 @@ impl Written {
         if sum > place.room.run_bytes {
             let (mount, most) = (&place.mount, place.room.run_bytes >> 20);
             let what = format!(
-                "this run has written {before} bytes into the mount `{mount}`, and {bytes} more would be past its quota"
+                "this run has written {before} bytes into the mount `{mount}` (each folder that it made counts as {FOLDER_BYTES}), \
+                 and {bytes} more would be past its quota"
             );
             return Err(no_room(&what, mount, &format!("quota_mib = {most}")));
         }
@@ -56,6 +79,23 @@ impl Written {
             bytes,
         })
     }
+}
+
+/// The folders that a place lies in.
+pub(super) fn above(place: &Place) -> &[String] {
+    let split = place.names.split_last();
+    split.map(|(_, above)| above).unwrap_or_default()
+}
+
+/// How many of these folders, each in the one before, are not there.
+fn count_missing(dir: &Dir, folders: &[String]) -> usize {
+    let lengths = (1..=folders.len()).rev();
+    let missing = lengths.take_while(|length| {
+        let way: PathBuf = folders.iter().take(*length).collect();
+        let found = dir.symlink_metadata(way);
+        found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    });
+    missing.count()
 }
 
 /// A bound of a mount is reached: what it is, and the line that would lift it.
@@ -84,8 +124,14 @@ impl Counts {
 
 impl Taken {
     /// The bytes were written, or may have been: they count.
-    pub(super) fn keep(mut self) {
-        self.bytes = 0;
+    pub(super) fn keep(self) {
+        self.keep_but(0);
+    }
+
+    /// All of it counts but these, which were not written.
+    fn keep_but(mut self, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.bytes = bytes.min(self.bytes);
     }
 }
 
@@ -99,7 +145,12 @@ impl Drop for Taken {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::edges::files::Files;
+    use crate::edges::files::wished::{self, to, write};
+    use crate::rules::file::{FileWish, WriteMode};
     use crate::rules::policy::Room;
 
     fn place(run: &str, mount: &str) -> Place {
@@ -132,6 +183,60 @@ mod tests {
         let written = Written::default();
         drop(written.take(&place("a", "x"), 100).unwrap());
         written.take(&place("a", "x"), 100).unwrap().keep();
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "what lies in the test's folder")]
+    fn each_folder_that_was_made_counts_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let mounts = BTreeMap::from([(Arc::from("x"), folder.path().to_owned())]);
+        let files = Files::open(&mounts, &[], None).unwrap();
+        let run_bytes = u64::try_from(6 * FOLDER_BYTES).unwrap();
+        let place = |path: &str| Place {
+            names: path.split('/').map(str::to_owned).collect(),
+            room: Room {
+                run_bytes,
+                file_bytes: 100,
+            },
+            ..place("a", "x")
+        };
+        let code = |path: &str, wish: FileWish| {
+            let (result, _) = wished::perform((&files, &place), path, wish);
+            result.err().map(|error| error.code())
+        };
+        let create = || write(WriteMode::Create);
+        // Nothing is made, so nothing counts.
+        for (path, wish, expected) in [
+            ("none/a", FileWish::MakeFolder, Code::NotFound),
+            ("file", FileWish::MakeFolder, Code::BadInput),
+            ("none", to("a/b/c"), Code::NotFound),
+            ("1/2/3/4/5/6/7/8", create(), Code::TooBig),
+            ("file", to("1/2/3/4/5/6/7/8"), Code::TooBig),
+        ] {
+            let said = code(path, wish.clone());
+            assert_eq!(said, Some(expected), "{path} {wish:?}");
+        }
+        assert_eq!(code("a", FileWish::MakeFolder), None);
+        // It makes two on the way, and finds no file to write into.
+        let fails = code("a/b/c/d", write(WriteMode::At(0)));
+        assert_eq!(fails, Some(Code::NotFound));
+        assert_eq!(code("file", to("a/e/f/file")), None);
+        let last = code("g", FileWish::MakeFolder);
+        assert_eq!(last, None);
+        for (path, wish) in [
+            ("h", FileWish::MakeFolder),
+            ("h/i", create()),
+            ("a/e/f/file", to("h/i")),
+        ] {
+            assert_eq!(code(path, wish), Some(Code::TooBig), "{path}");
+            assert_eq!(code("h", FileWish::Stat), Some(Code::NotFound), "{path}");
+        }
+        // What makes none needs no room.
+        assert_eq!(code("a/e/f/file", to("a/b/c/file")), None);
+        let error = files.written.take(&place("a"), 1).unwrap_err();
+        let says = "24576 bytes into the mount `x` (each folder that it made counts as 4096)";
+        assert!(error.message().contains(says), "{error}");
     }
 
     #[test]

@@ -118,6 +118,36 @@ fn no_path_of_a_wish_is_too_long_and_what_is_is_not_said_again() {
     assert_eq!(sized(1, PATH_BYTES + 1).as_deref(), Some(says));
 }
 
+#[test]
+fn no_path_of_a_wish_has_more_names_than_may_be() {
+    let deep = |names: usize| vec!["a"; names].join("/");
+    let names = |path: &str| split(path).map(|names| names.len());
+    for path in [deep(PATH_NAMES), format!("./{}/", deep(PATH_NAMES))] {
+        assert_eq!(names(&path), Ok(PATH_NAMES), "{path}");
+    }
+    let says = "the path is too deep: it has 65 names, and at most 64 may be";
+    let past = deep(PATH_NAMES + 1);
+    let (plain, moved) = (file(&past, FileWish::List), file("a", to(&past)));
+    for denied in [
+        split(&past).map(drop),
+        plain.check_size(),
+        moved.check_size(),
+    ] {
+        let denial = denied.expect_err("it is too deep");
+        assert_eq!((&*denial.rule, &*denial.reason), ("path", says));
+    }
+    for (mount, most) in [(".", PATH_NAMES), ("docs", PATH_NAMES - 1)] {
+        let (_, policy) = caller_and_policy(&[(mount, Access::Read)], &[]);
+        let (caller, _) = caller_and_policy(&[], &[]);
+        let names = [mount, "a"].map(str::to_owned).to_vec();
+        assert_eq!(
+            locate(&caller, &policy, names).most_names(),
+            most,
+            "{mount}"
+        );
+    }
+}
+
 /// The place that is opened, as `MOUNT:NAMES` and `MOUNT:NAMES>MOUNT:NAMES`; or the rule that denies.
 fn judged((caller, policy): &(Caller, Policy), file: &File) -> String {
     let place = |place: &Place| format!("{}:{}", place.mount, place.names.join("/"));
