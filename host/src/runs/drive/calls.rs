@@ -170,13 +170,12 @@ impl Drive<'_> {
             return Label::default();
         };
         let held = self.known.handles().worst_in(args).of_scalar();
+        let caller = self.caller_of_model(Label::default());
+        let behind = || station.catalog.behind(&call.tool, &caller, policy);
         let read = match seen {
             Some(seen) if seen.observation.ok => seen.observation.label.clone(),
-            Some(Seen { observation, .. }) => {
-                let read = station.catalog.readable(&call.tool, policy);
-                read.join(&observation.label)
-            }
-            None => station.catalog.readable(&call.tool, policy),
+            Some(seen) => behind().join(&seen.observation.label),
+            None => behind(),
         };
         held.join(&classes.told_of(&read.without(plan.label())))
     }
