@@ -621,7 +621,7 @@ impl Catalog {
     }
 
     /// Whether anybody outside may see when a call of the tool of that name begins: a tool that it may come to, or that policy
-    /// puts around it, may send requests, is outside itself, or leaves a trace.
+    /// puts around it, may send requests, is outside itself, or leaves a trace. With `browse = "free"` each of them may send some.
     #[must_use]
     pub fn is_seen(&self, name: &str, caller: &Caller, policy: &Policy) -> bool {
         let sees = |tool: &&Arc<Tool>| {

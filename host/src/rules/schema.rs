@@ -43,8 +43,8 @@ const PARTS: &str =
     "pass a part at a time: `files.read` takes one with `length`, or with `first_line` and `lines`";
 
 /// What is said of a value in place of all that is wrong with it.
-const UNLISTED: &str = "does not fit its schema, and is too large for a list of what is wrong: try it with fewer values, or \
-    shorter names and texts";
+const UNLISTED: &str = "does not fit its schema, and is too large for a list of what is wrong: of fewer values, or shorter \
+    names and texts, it would be said";
 
 /// What every schema is read as.
 const DRAFT: jsonschema::Draft = jsonschema::Draft::Draft202012;

@@ -543,11 +543,15 @@ impl Error {
     /// The same of which not even its own code is told.
     #[must_use]
     pub fn unsaid_as(&self, code: Code) -> Self {
-        let what = match self.code() == Code::Asked {
-            true => "it waits for an answer by a person, and what they are asked is secret",
-            false => "it failed, and what it said of that is secret",
+        let what = match (self.code() == Code::Asked, self.is_in_doubt()) {
+            (true, _) => "it waits for an answer by a person, and what they are asked is secret",
+            (false, true) => "it has not ended well, and what it said of that is secret",
+            (false, false) => "it failed, and what it said of that is secret",
         };
-        Self::new(code, what)
+        match self.is_in_doubt() {
+            true => Self::new(code, what).in_doubt("it"),
+            false => Self::new(code, what),
+        }
     }
 
     /// Gives guests another error to read, where this one says more than they may learn. The journal keeps this
@@ -743,6 +747,12 @@ mod tests {
             (unsaid.code(), unsaid.is_retryable()),
             (Code::ScriptFailed, true)
         );
+        let doubted = Error::new(Code::TooSlow, "canary").in_doubt("canary");
+        for unsaid in [doubted.unsaid(), doubted.unsaid_as(Code::GuestFailed)] {
+            assert!(unsaid.is_in_doubt());
+            let says = "it has not ended well, and what it said of that is secret; it may or may not have happened";
+            assert_eq!(unsaid.message(), says);
+        }
         let asked = Error::new(Code::Asked, "canary").unsaid();
         assert!(asked.message().starts_with("it waits"), "{asked}");
     }

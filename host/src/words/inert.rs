@@ -41,8 +41,8 @@ pub fn one_line(text: &str) -> String {
 
 /// Columns of blanks in a row that are shown as they are.
 const GAP: usize = 8;
-/// The same at the beginning of a line: two tabs, or code would be no longer readable.
-const INDENT: usize = 2 * TAB;
+/// The same at the beginning of a line: four tabs, or code would be no longer readable.
+const INDENT: usize = 4 * TAB;
 /// Columns that a tab takes on a screen, at most.
 pub const TAB: usize = 8;
 /// Line ends that are shown as they are, with nothing but blanks between them.

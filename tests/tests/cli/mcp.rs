@@ -617,8 +617,8 @@ fn words_on_the_way_hold_no_secrets() {
     let carry = json!({"wishes": [{"op": "say", "path": "", "with": "canary"}]});
     let spill = json!({"texts": ["password=hunter2 and more"]});
     let inner = format!(
-        "await tools.hostile.carry({carry}); await tools.hostile.spill({spill});
-        console.log('a token=hunter2 of mine'); return 1"
+        "await tools.hostile.spill({spill}); console.log('a token=hunter2 of mine');
+        await tools.hostile.carry({carry}); console.log('how long it took'); return 1"
     );
     for (tool, args) in [
         ("hostile__carry", carry),
@@ -640,7 +640,7 @@ fn words_on_the_way_hold_no_secrets() {
     ] {
         assert!(told.contains(word), "{word} in {told}");
     }
-    for secret in ["canary", "hunter2"] {
+    for secret in ["canary", "hunter2", "how long it took"] {
         assert!(!told.contains(secret), "{secret} in {told}");
     }
 }

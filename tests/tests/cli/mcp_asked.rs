@@ -652,4 +652,12 @@ fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
         "{again}"
     );
     client.end().ends(0);
+    // Nor to one that could ask its user.
+    let mut client = Client::offering(&station, json!({"elicitation": {"form": {}}}));
+    let call = json!({"name": "run_script", "arguments": {"source": source}});
+    let id = client.request("tools/call", call);
+    let heard = client.until(|message| message["method"] == FORM || message["id"] == id);
+    assert_eq!(code(&heard["result"]), "CONFIRMATION_REQUIRED");
+    assert!(!heard.to_string().contains("canary"), "{heard}");
+    client.end().ends(0);
 }

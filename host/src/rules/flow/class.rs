@@ -250,13 +250,12 @@ impl Classes {
         kept.fold(Label::default(), |label, source| label.with(source))
     }
 
-    /// Who may read what it tells how long a call took that has read what has this label: what of it is kept from others, what
-    /// is secret, and what others were told something of before.
+    /// Who may read what it tells how long a call took that has read what has this label: what of it is kept from others, and
+    /// what others were told something of before.
     #[must_use]
     pub fn told_of(&self, label: &Label) -> Label {
         let told = |source: &&Source| {
-            matches!(source.sort(), Sort::Scalar | Sort::Secret)
-                && self.of(source).secrecy != Secrecy::Public
+            source.sort() == Sort::Scalar && self.of(source).secrecy != Secrecy::Public
         };
         let told = label.sources().filter(told).cloned();
         let kept = self.kept_from_others(label).of_scalar();
@@ -407,7 +406,8 @@ mod tests {
             "user tool:a mcp:post file:docs web:https://a.test web:https://own.test secret:k scalar:mcp:post scalar:web:https://a.test",
         );
         let told = classes().told_of(&all);
-        let expected = "scalar:web:https://own.test scalar:file:docs secret:k scalar:mcp:post";
+        let expected =
+            "scalar:web:https://own.test scalar:file:docs scalar:secret:k scalar:mcp:post";
         assert_eq!(told, label(expected));
         assert!(!classes().is_tainted(&told));
     }

@@ -52,14 +52,43 @@ fn places(text: &str, mark: char) -> impl Iterator<Item = usize> + '_ {
     text.match_indices(mark).map(|(at, _)| at)
 }
 
-/// Whether what stands behind a bracket may be an address beyond the place where the text is shown. What is as plain as an
-/// index or a name in code is none.
+/// Whether what stands behind a bracket may be an address beyond the place where the text is shown, in whatever way it is
+/// written. What is as plain as an index or a pattern in code is none.
 fn leads(behind: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || "_.,-#/'\"=+*(`;{}!|".contains(c);
     let Some(address) = address(behind) else {
         return false;
     };
-    address.chars().count() > ADDRESS_CHARS || address.contains("//") || !address.chars().all(plain)
+    // Some leave out line ends within one, and some take a backslash for a slash.
+    let whole: String = address.chars().filter(|c| !c.is_whitespace()).collect();
+    let first = address
+        .split([' ', '\u{a0}'])
+        .find(|word| !word.trim().is_empty());
+    let first: String = first.unwrap_or_default().split_whitespace().collect();
+    address.chars().count() > ADDRESS_CHARS
+        || whole.replace('\\', "/").contains("//")
+        || whole.starts_with(['<', '>'])
+        || has_scheme(&first)
+        || is_written_otherwise(&whole)
+}
+
+/// Whether an address begins with a scheme, and something follows.
+fn has_scheme(address: &str) -> bool {
+    let Some((scheme, rest)) = address.split_once(':') else {
+        return false;
+    };
+    let is_of_one = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    !rest.is_empty() && scheme.chars().all(is_of_one)
+}
+
+/// Whether a character of it is written as another, or is one that somebody may leave out.
+fn is_written_otherwise(address: &str) -> bool {
+    let mut before = ' ';
+    address.chars().any(|c| {
+        let escaped = before == '\\' && !c.is_ascii_alphabetic();
+        let entity = before == '&' && (c == '#' || c.is_ascii_alphabetic());
+        before = c;
+        escaped || entity || !(c.is_ascii_graphic() || c.is_alphanumeric())
+    })
 }
 
 /// The address behind a bracket, if one may be: of one that is too long, more than is ever looked at.
@@ -67,12 +96,7 @@ fn address(behind: &str) -> Option<String> {
     let near = |text: &str| -> String { text.chars().take(ADDRESS_CHARS + 1).collect() };
     if let Some(rest) = behind.strip_prefix('(') {
         let rest = near(rest);
-        let inner = rest.split(')').next().unwrap_or_default();
-        // Some leave out blanks and line ends within one.
-        return match inner.len() < rest.len() {
-            true => Some(inner.split_whitespace().collect()),
-            false => Some(rest),
-        };
+        return Some(rest.split(')').next().unwrap_or_default().to_owned());
     }
     let rest = near(behind.strip_prefix(':')?.trim_start());
     Some(
@@ -125,8 +149,8 @@ impl Parts {
                 is_lost |= has_fence(before);
                 if !is_lost {
                     let plain = plainly(text, &place);
-                    is_lost |= plain != place;
-                    done = plain.end;
+                    is_lost |= plain != place && !is_even(text, &place);
+                    done = place.end;
                     parts.fenced.push(plain);
                 }
             }
@@ -137,6 +161,22 @@ impl Parts {
 
 fn has_fence(text: &str) -> bool {
     ["```", "~~~"].iter().any(|fence| text.contains(fence))
+}
+
+/// Whether a block ends as it begins: whoever sees no fence where it begins sees none where it ends.
+fn is_even(text: &str, place: &Range<usize>) -> bool {
+    let before = text.get(..place.start).unwrap_or_default();
+    let indent = before.rsplit('\n').next().unwrap_or_default();
+    let block = text
+        .get(place.clone())
+        .unwrap_or_default()
+        .trim_end_matches('\n');
+    let fence = block.split('\n').next().and_then(fence_of);
+    let last = block
+        .rsplit('\n')
+        .next()
+        .and_then(|last| last.strip_prefix(indent));
+    !block.contains('\r') && fence.is_some() && fence.as_deref() == last.map(str::trim_end)
 }
 
 /// How far a fenced block is one for everybody: it begins a line, and what some take for the end of a line makes no fence in it.
@@ -219,6 +259,17 @@ mod tests {
         assert!(!leads(&format!(": a {}", "a".repeat(ADDRESS_CHARS))));
         assert!(!leads("(a"));
         assert!(!leads(" (https://evil.test)"));
+        assert!(!leads("(x: int)") && !leads(": a:"));
+        for odd in [
+            "(/\\evil.test)",
+            "(\\\\evil.test)",
+            "(x:y)",
+            "(ht\ntp:y)",
+            "(a\u{200b}b)",
+            "(&sol;/e)",
+        ] {
+            assert!(leads(odd), "{odd}");
+        }
     }
 
     #[test]
@@ -236,7 +287,10 @@ mod tests {
     fn code_and_prose_that_lead_nowhere_stay() {
         for text in [
             "Call `handlers[i](x, y)`, and `if a[0]: return`.",
-            "- [ ] a task\n- [x] done: yes\n\na[0](b) and c[1]: d",
+            "- [ ] a task\n- [x] done: yes\n\na[0] (b) and c[1]: d",
+            "Match `[A-Z](?:a|b)`, `[a-z](\\w+)`, `x[0](y: int, 100%)` or `{[key: string]: string[]}`, a && b",
+            "1. So:\n   ```sh\n   a[0](b)\n   ```\n\n```python\nx[0](\"https://a.test\")\n```\n",
+            "> ```\n> a\n> ```\n\n```python\nx[0](\"https://a.test\")\n```\n",
             "```python\nx[0](\"https://a.test\")\n```\n\n~~~\n[a]: https://a.test\n~~~\n",
             "1. So:\n   ```sh\n   a[0](b)\n   ```\n",
         ] {

@@ -12,6 +12,9 @@ use crate::words::near::nearest;
 
 /// Names that one sentence lists.
 const LISTED: usize = 12;
+/// Characters of a value that is repeated as the schema has it. Of a longer one is said how long it is: nobody reads it, and half of
+/// it says nothing.
+const VALUE_CHARS: usize = 120;
 
 static NULL: Value = Value::Null;
 
@@ -155,7 +158,7 @@ fn followed<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
 /// What is expected, with the one that was meant where what was found is near it.
 fn one_of(values: &[&Value], found: &Value) -> String {
     let listed = values.iter().take(LISTED);
-    let listed: Vec<String> = listed.map(ToString::to_string).collect();
+    let listed: Vec<String> = listed.map(|value| repeated(value)).collect();
     let which = if values.len() == 1 { "" } else { "one of " };
     let more = if values.len() > LISTED { ", …" } else { "" };
     let expected = format!("expected {which}{}{more}", listed.join(", "));
@@ -163,6 +166,14 @@ fn one_of(values: &[&Value], found: &Value) -> String {
     match found.as_str().and_then(|found| nearest(found, words)) {
         Some(near) => format!("{expected}; did you mean {}?", Value::from(near)),
         None => expected,
+    }
+}
+
+fn repeated(value: &Value) -> String {
+    let text = value.to_string();
+    match text.chars().count() {
+        0..=VALUE_CHARS => text,
+        chars => format!("a value of {chars} characters"),
     }
 }
 
@@ -284,6 +295,11 @@ mod tests {
             mail(),
             json!("x"),
             &[": expected an object, and this is a string"],
+        );
+        check(
+            json!({"enum": ["a", "b".repeat(1_000)]}),
+            json!("c"),
+            &[": expected one of \"a\", a value of 1002 characters"],
         );
         check(
             mail(),

@@ -19,6 +19,9 @@ const OBJECT_BYTES: usize = 640;
 /// What is not evaluated is written out as JSON, in which a character has up to six bytes, beside the copy.
 const WRITTEN_TIMES: usize = 7;
 
+/// Keywords that say nothing of what fits.
+const REMARKS: [&str; 5] = ["title", "description", "$comment", "default", "examples"];
+
 /// What a part of a schema, with every reference written out, may have against one value: an entry for each of its own
 /// values at most.
 #[derive(Clone, Copy)]
@@ -50,8 +53,10 @@ impl Entries {
     /// With those of what stands under a key.
     pub(super) fn add_under(&mut self, key: &str, (part, entries): (&Value, Self)) {
         let entries = match (key, part) {
+            // What only people read is never wrong; a field of that name has a schema.
+            (_, Value::String(_) | Value::Array(_)) if REMARKS.contains(&key) => return,
             // What is listed there is no schema, and the list is in no entry of its own.
-            ("enum", Value::Array(_)) => Self::of(part),
+            ("enum" | "type", Value::Array(_)) => Self::of(part),
             ("anyOf" | "oneOf", _) => Self {
                 copies: entries.copies.max(entries.count),
                 ..entries

@@ -350,10 +350,9 @@ impl<'a> Life<'a> {
         let (WishedArgs::Json(args), true) = (args, classes.is_tainted(&self.label)) else {
             return (Label::default(), Label::default());
         };
-        let read = station.catalog.behind(tool, &self.script.caller, policy);
-        let kept = classes.kept_from_others(&read.without(&self.label));
-        let held = known.handles().worst_in(args);
-        (held.of_scalar(), kept.of_scalar())
+        let read = station.catalog.behind(tool, &self.wisher(), policy);
+        let kept = classes.told_of(&read.without(&self.label));
+        (known.handles().worst_in(args).of_scalar(), kept)
     }
 
     /// Whether anybody outside may see when a call of this tool begins.

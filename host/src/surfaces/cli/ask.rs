@@ -267,7 +267,7 @@ async fn show(host: &Host, waiting: &Waiting, scene: &Scene) -> Result<u8> {
         print::marked_line(held(one));
     }
     if let Some(flag) = words::for_one_run(&waiting.question, &waiting.content) {
-        print::line(foreign(&flag));
+        print::marked_line(foreign(&flag));
     }
     if waiting.form().is_none() && !waiting.is_late(host.journal().clock().now_ms()) {
         answers(waiting);

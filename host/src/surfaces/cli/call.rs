@@ -234,7 +234,7 @@ pub(super) async fn report(host: &Host, called: &Called, scene: &Scene) -> Resul
                 .iter()
                 .filter(|line| line.fields.get("type").is_none())
             {
-                print::note(format!(
+                print::marked_note(format!(
                     "{} {}",
                     faint(format!("{:5}", line.level)),
                     marked(&line.message)

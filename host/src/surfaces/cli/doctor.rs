@@ -59,7 +59,7 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
             Mark::Careful => warn("careful"),
             Mark::Bad => bad("broken "),
         };
-        print::line(format!(
+        print::marked_line(format!(
             "{mark} {:14} {}",
             finding.what,
             marked(&finding.text)

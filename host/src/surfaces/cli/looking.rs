@@ -56,7 +56,7 @@ impl Looking {
                             "the configuration has changed and cannot be used; the one before still holds",
                             "mend it; it is looked at again by itself",
                         );
-                        print::note(&words);
+                        print::failed(&error);
                         said = words;
                     }
                 }

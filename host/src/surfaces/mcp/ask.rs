@@ -22,7 +22,7 @@ use crate::surfaces::question::Shown;
 use crate::surfaces::wish::Answered;
 use crate::surfaces::{again, question};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Answer;
+use crate::words::event::{Answer, Surface};
 use crate::words::id::{Digest, RunId, shown};
 use crate::words::limits::{MCP_ASK_ROUNDS, QUESTION_CHARS};
 
@@ -63,6 +63,9 @@ pub(super) async fn settled(
             return call.tell(&answered).await;
         };
         let waiting = open(call, &run).await;
+        if holds_secret(call, &waiting) {
+            return Ok(pending(call, &answered, &waiting));
+        }
         match way(call) {
             Way::Again if !waiting.is_empty() => {
                 return match again(call, &run, &waiting).await {
@@ -109,6 +112,12 @@ async fn open(call: &Call<'_>, run: &RunId) -> Vec<Waiting> {
     let mut waiting = call.host().questions().await.unwrap_or_default();
     waiting.retain(|waiting| waiting.run == *run);
     waiting
+}
+
+/// Whether one of them is about what is secret: a client is not told that, whoever it would ask.
+fn holds_secret(call: &Call<'_>, waiting: &[Waiting]) -> bool {
+    let (_, some_secret) = call.host().readable(waiting, Surface::Mcp);
+    some_secret
 }
 
 /// Puts all questions to the client's user, one after the other; whether all were answered.
@@ -320,6 +329,9 @@ pub(super) async fn taken(
         return Ok(Taken::Answered(call.refused(&error)));
     }
     let waiting = open(call, &run).await;
+    if holds_secret(call, &waiting) {
+        return Ok(Taken::Left(undecided(call, &run, &waiting)));
+    }
     let mut missing = Vec::new();
     for one in waiting {
         let heard = responses.get(one.question.id.as_str());

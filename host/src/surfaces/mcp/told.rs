@@ -120,11 +120,11 @@ pub(super) fn pending(
     with(vec![ContentBlock::text(text)], envelope)
 }
 
-/// That a call waits, and for how many answers; a script that asks more or less often by what it knows says that by their
-/// number.
-fn waits(envelope: &Value, (readable, more): (usize, bool)) -> String {
+/// That a call waits, and for how many answers.
+fn waits(envelope: &Value, (readable, some_secret): (usize, bool)) -> String {
     let code = envelope.pointer("/error/code").and_then(Value::as_str);
-    let answers = match (readable, more) {
+    let answers = match (readable, some_secret) {
+        // A script that asks more or less often by what it knows says that by their number.
         (_, true) => "answers by a person".to_owned(),
         (1, false) => "an answer by a person".to_owned(),
         (many, false) => format!("{many} answers by a person"),
