@@ -1,8 +1,7 @@
 //! Limits: the fixed bounds that a user meets or a reviewer looks for, in one place, unit last in each name.
 //!
-//! A loop, queue, buffer or list without a bound is a defect. A number that belongs to one algorithm alone (how deep a
-//! queue to a thread is, when a batch is written on the spot, how much work one pattern may be) is a constant beside
-//! it. What an operator may change has its default here and its key in `[limits]` of `lazaret.toml`.
+//! A loop, queue, buffer or list without a bound is a defect. A number of one algorithm alone (how deep a queue to a thread
+//! is) is a constant beside it. What an operator may change has its default here and its key in `[limits]` of `lazaret.toml`.
 
 pub mod failures;
 pub mod records;

@@ -423,7 +423,8 @@ async fn what_was_paid_for_a_refusal_over_a_secret_is_paid_in_a_later_life_too()
         rig.answer(Say::Allow).await;
         let rig = rig.restart().await;
         let answer = rig.resume_agent(&run).await;
-        assert_eq!(answer.is_ok(), is_enough, "{bits}: {answer:?}");
+        let journal = rig.journal(&run).await;
+        assert_eq!(answer.is_ok(), is_enough, "{bits}: {answer:?} {journal}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod approval;
 mod content;
+mod elsewhere;
 mod ending;
 mod evasions;
 mod headings;
@@ -9,7 +10,6 @@ mod held;
 mod laws;
 mod outward;
 mod records;
-mod services;
 mod witness;
 
 use std::collections::{BTreeMap, BTreeSet};

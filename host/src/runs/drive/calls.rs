@@ -55,14 +55,14 @@ impl Drive<'_> {
             if over {
                 break;
             }
-            let places = (0..)
-                .skip(before)
-                .map(|position| turn.place.inside(position));
-            let calls = group.iter().zip(places);
+            let positions = (0..).skip(before);
+            let calls = group
+                .iter()
+                .zip(positions.map(|position| turn.place.inside(position)));
             let calls: Vec<_> = calls.skip(seen.saturating_sub(before)).collect();
-            let ended = group.iter().zip(all.iter().skip(before));
-            let ended = ended.map(|(call, seen)| self.tells(plan, call, Some(seen)));
-            told = ended.fold(told, |told, label| told.join(&label));
+            for (call, seen) in group.iter().zip(all.iter().skip(before)) {
+                told = told.join(&self.tells(plan, call, Some(seen)));
+            }
             before += group.len();
             let (wished, open) = self.wished(offer, (plan, &all, &told), (&calls, &turn));
             if !asked.is_empty() {
