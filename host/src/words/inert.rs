@@ -224,14 +224,17 @@ mod tests {
             ("a \tb", "a \\u{9}b"),
             ("a\t\t\t\t\t\t\t\t? b", "a\t\\u{9×7}? b"),
             (
-                "if a:\n\tif b:\n\t\tc\n\t\t\td",
-                "if a:\n\tif b:\n\t\tc\n\t\t\\u{9}d",
+                "if a:\n\tb\n\t\t\t\tc\n\t\t\t\t\td",
+                "if a:\n\tb\n\t\t\t\tc\n\t\t\t\t\\u{9}d",
             ),
             (
                 "a\u{3000}\u{3000}\u{3000}\u{3000}\u{3000}\u{3000}b",
                 "a\u{3000}\u{3000}\u{3000}\u{3000}\\u{3000×2}b",
             ),
-            ("a\n                 b", "a\n                \\u{20}b"),
+            (
+                "a\n                                 b",
+                "a\n                                \\u{20}b",
+            ),
         ] {
             assert_eq!(narrow(text), shown, "{text:?}");
         }

@@ -341,6 +341,7 @@ mod tests {
     #[test]
     fn what_lies_too_deep_is_told() {
         let deep = |names: usize| vec!["d"; names].join("/");
+        let pattern = Regex::new("tea").unwrap();
         for (folders, from, expected) in [
             (31, 0, false),
             (32, 0, true),
@@ -349,7 +350,6 @@ mod tests {
         ] {
             let file = format!("{}/a.md", deep(folders));
             let tree = Map::new(&[(file.as_str(), b"tea")]);
-            let pattern = Regex::new("tea").unwrap();
             let found = Search::new(&tree, &pattern, None, 9).run(&deep(from));
             let found = found.unwrap();
             let (truncated, matches) = (found.truncated, found.matches.len());

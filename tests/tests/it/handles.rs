@@ -411,7 +411,7 @@ async fn what_was_paid_for_a_refusal_over_a_secret_is_paid_in_a_later_life_too()
             json!({"calls": [consult("h1")]}),
             json!({"calls": [call("text.count", json!({"text": "a"}))]}),
             json!({"calls": [key("keys/k.txt")]}),
-            json!({"calls": [consult("h2")]}),
+            json!({"calls": [consult("h3")]}),
             json!({"text": "Done."}),
         ];
         let rig = Rig::of(&of_keys(bits))
@@ -423,8 +423,7 @@ async fn what_was_paid_for_a_refusal_over_a_secret_is_paid_in_a_later_life_too()
         rig.answer(Say::Allow).await;
         let rig = rig.restart().await;
         let answer = rig.resume_agent(&run).await;
-        let journal = rig.journal(&run).await;
-        assert_eq!(answer.is_ok(), is_enough, "{bits}: {answer:?} {journal}");
+        assert_eq!(answer.is_ok(), is_enough, "{bits}: {answer:?}");
     }
 }
 
