@@ -55,10 +55,8 @@ impl Drive<'_> {
             if over {
                 break;
             }
-            let positions = (0..).skip(before);
-            let calls = group
-                .iter()
-                .zip(positions.map(|position| turn.place.inside(position)));
+            let places = (0..).skip(before).map(|at| turn.place.inside(at));
+            let calls = group.iter().zip(places);
             let calls: Vec<_> = calls.skip(seen.saturating_sub(before)).collect();
             for (call, seen) in group.iter().zip(all.iter().skip(before)) {
                 told = told.join(&self.tells(plan, call, Some(seen)));
