@@ -64,11 +64,7 @@ impl Drive<'_> {
             before += group.len();
             let (wished, open) = self.wished(offer, (plan, &all, &told), (&calls, &turn));
             if !asked.is_empty() {
-                let ahead = calls.iter().zip(wished);
-                let ahead = ahead.map(|((call, place), (way, label))| {
-                    self.ask_ahead(call, (place.clone(), label), &way, &turn)
-                });
-                asked.extend(ahead.collect::<Result<Vec<_>>>()?.into_iter().flatten());
+                asked.extend(self.all_ahead(&calls, wished, &turn)?);
                 told = open;
                 continue;
             }
@@ -243,6 +239,21 @@ impl Drive<'_> {
             }
         }
         groups
+    }
+
+    /// What a person is asked about the calls of a group that may not be made yet.
+    fn all_ahead(
+        &self,
+        calls: &[(&ToolCall, Place)],
+        wished: Vec<(Way, Label)>,
+        turn: &Turn<'_>,
+    ) -> Result<Vec<Error>> {
+        let ahead = calls.iter().zip(wished);
+        let ahead = ahead.map(|((call, place), (way, label))| {
+            self.ask_ahead(call, (place.clone(), label), &way, turn)
+        });
+        let asked: Result<Vec<_>> = ahead.collect();
+        Ok(asked?.into_iter().flatten().collect())
     }
 
     /// What a person is asked about a call that may not be made yet. Nothing, if it was made before the run was left.
