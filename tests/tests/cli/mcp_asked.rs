@@ -661,3 +661,24 @@ fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
     assert!(!heard.to_string().contains("canary"), "{heard}");
     client.end().ends(0);
 }
+
+/// What a script calls once it knows something of a secret, it may choose by that: its client hears of no such call.
+#[test]
+fn what_a_script_calls_that_knows_a_secret_no_client_hears() {
+    let station = Station::with(KEYS);
+    station.write("keys/pin.txt", "The pin is 7391.");
+    let count = "await tools.text.count({text: 'a'})";
+    let knows = "await tools.files.search({path: 'keys', pattern: '7391'}); ";
+    for (before, heard) in [("", true), (knows, false)] {
+        // In each process a component is loaded once, and that is told.
+        let mut client = Client::start(&station);
+        let args = json!({"source": format!("{before}{count}")});
+        let call =
+            json!({"name": "run_script", "arguments": args, "_meta": {"progressToken": "p"}});
+        client.ask("tools/call", call);
+        let told = json!(client.said("notifications/progress")).to_string();
+        assert!(told.contains("script.run: "), "{told}");
+        assert_eq!(told.contains("text.count: "), heard, "{told}");
+        client.end().ends(0);
+    }
+}

@@ -1,10 +1,11 @@
 //! Surfaces: what comes over each of them, and who reads what it is answered.
 
+use lazaret::gate::journal::Watcher;
 use lazaret::runs::host::Called;
 use lazaret::runs::left::Program;
 use lazaret::runs::written::Written;
 use lazaret::surfaces::wish::{self, Options};
-use lazaret::words::event::{Answer as Say, Event, Surface};
+use lazaret::words::event::{Answer as Say, Event, Glimpse, Sight, Surface};
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
 
@@ -254,4 +255,58 @@ async fn what_a_model_reads_over_a_surface_is_treated_by_its_label() {
         let removed = error.message().contains("[removed]");
         assert_eq!(removed, for_models, "{error:?}");
     }
+}
+
+/// How far a watcher is told that something is, by tool and first word, and whether a client's model overhears it.
+async fn overheard(rig: &Rigged, watcher: &mut Watcher) -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    while let Some(sight) = watcher.seen().await {
+        let Sight::Glimpse { glimpse, .. } = sight else {
+            continue;
+        };
+        let Glimpse::Progress {
+            tool,
+            message,
+            label,
+            ..
+        } = glimpse
+        else {
+            continue;
+        };
+        let heard = rig.host.overheard(&message, &label).is_some();
+        let word = message.split(' ').next().unwrap_or_default();
+        all.push((format!("{tool}: {word}"), heard));
+    }
+    all
+}
+
+/// That a call begins, or is made again and why, is chosen by whoever makes it, and told by what it has read: where that is
+/// secret, no client hears of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_call_under_a_secret_no_client_hears_how_far_it_is() {
+    let more = json!({"sensitivity": "secret", "retry": {"retries": 1, "delay_ms": 1}});
+    let fails = saying::failing("safe", &more, true, &json!({}));
+    let rig = Rig::of("[flow]\nmode = \"off\"").component("safe", &fails);
+    let rig = rig.open().await;
+    let heard = |all: &[(String, bool)], what: &str| {
+        let found = all.iter().find(|(said, _)| said == what);
+        found.map(|(_, heard)| *heard)
+    };
+
+    let run = rig.host.new_run();
+    let mut watcher = rig.host.watch(&run);
+    let called = rig.call_in(run, &Tasks::new(), ("safe.run", "{}")).await;
+    assert!(called.outcome.result.is_err(), "{called:?}");
+    let all = overheard(&rig, &mut watcher).await;
+    assert_eq!(heard(&all, "safe.run: running"), Some(true), "{all:?}");
+    assert_eq!(heard(&all, "safe.run: attempt"), Some(false), "{all:?}");
+
+    let run = rig.host.new_run();
+    let mut watcher = rig.host.watch(&run);
+    let source = "await tools.safe.run({}).catch(() => 0); await tools.text.count({text: 'a'})";
+    let called = rig.script_in(run, &Tasks::new(), source).await;
+    assert!(called.outcome.result.is_ok(), "{called:?}");
+    let all = overheard(&rig, &mut watcher).await;
+    assert_eq!(heard(&all, "script.run: running"), Some(true), "{all:?}");
+    assert_eq!(heard(&all, "text.count: running"), Some(false), "{all:?}");
 }
