@@ -16,7 +16,7 @@ use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{End, Spent, Surface};
-use crate::words::label::Label;
+use crate::words::label::{Label, Sort, Source};
 use crate::words::message::Observation;
 use crate::words::whose::recovery;
 
@@ -75,9 +75,12 @@ pub(super) fn is_withheld(label: &Label, surface: Surface, policy: &Policy) -> b
     surface.is_for_models() && policy.flows.classes.is_secret(label)
 }
 
-/// What a model on the other side of a surface is told in place of a secret: that it was made, or with which code it was not.
-/// Its own files and logs go nowhere either, nor does what it took: how much a search took says what it has found. A script
-/// spells what it likes in the words of its failures, and in what it wishes for, which a question quotes.
+/// What a model on the other side of a surface is told in place of a secret: that it was made, or with which code it
+/// was not. Its own files and logs go nowhere either, nor does what it took: how much a
+/// search took says what it has found.
+///
+/// A script spells what it likes in the words of its failures, and in what it wishes for, which a question quotes. It spells
+/// it as well by whom it names, since each tool that it lets fail is a source of its label: so that is one and the same.
 pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy) {
     if !is_withheld(&outcome.label, surface, policy) {
         return;
@@ -85,9 +88,10 @@ pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy)
     outcome.trail.logs.clear();
     outcome.trail.artifacts.clear();
     outcome.spent = Spent::default();
+    outcome.label = Label::of(Source::new(Sort::Secret, "*"));
     outcome.result = match &outcome.result {
-        Ok(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
         Err(error) if error.code() == Code::Asked => Err(error.unsaid().hint(READ_ELSEWHERE)),
+        Ok(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
         Err(error) => Err(error.unsaid()),
     };
 }

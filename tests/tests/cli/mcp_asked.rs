@@ -616,8 +616,8 @@ fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
     assert!(!failed.to_string().contains("canary"), "{failed}");
     let meta = &failed["structuredContent"]["meta"];
     assert_eq!(
-        (&meta["usage"], &meta["durationMs"]),
-        (&json!({"us": 0}), &json!(0)),
+        (&meta["usage"], &meta["durationMs"], &meta["label"]),
+        (&json!({"us": 0}), &json!(0), &json!(["secret:*"])),
         "{failed}"
     );
     let records = Value::from(station.records()).to_string();

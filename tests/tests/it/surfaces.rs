@@ -212,8 +212,14 @@ async fn what_a_secret_took_is_told_to_no_model() {
             true => {
                 assert_eq!(*usage, json!({"us": 0}), "{envelope}");
                 assert_eq!(envelope["meta"]["durationMs"], 0, "{envelope}");
+                // Nor whose labels it has met.
+                assert_eq!(envelope["meta"]["label"], json!(["secret:*"]));
             }
-            false => assert!(usage["fuel"].as_u64() > Some(0), "{envelope}"),
+            false => {
+                assert!(usage["fuel"].as_u64() > Some(0), "{envelope}");
+                let label = envelope["meta"]["label"].to_string();
+                assert!(label.contains("file:keys"), "{envelope}");
+            }
         }
         let again = rig.host.ended(&run).await.expect("it is on record");
         let again = again.expect("it has ended").outcome.spent;
