@@ -5,7 +5,7 @@ use lazaret::runs::host::Called;
 use lazaret::runs::left::Program;
 use lazaret::runs::written::Written;
 use lazaret::surfaces::wish::{self, Options};
-use lazaret::words::event::{Answer as Say, Event, Glimpse, Sight, Surface};
+use lazaret::words::event::{Answer as Say, End, Event, Glimpse, Sight, Surface};
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
 
@@ -110,11 +110,15 @@ async fn what_a_script_spells_of_a_secret_goes_to_no_model_and_on_no_record() {
     for surface in Surface::ALL {
         let for_models = is_for_models(surface);
         let failed = sent(&rig, surface, &format!("{SPELLS} throw new Error(said)")).await;
-        let error = failed.outcome.result.expect_err("it throws");
-        assert_eq!(error.code(), Code::ScriptFailed);
-        let spelled = error.message().contains("canary");
-        assert_eq!(spelled, !for_models, "{surface:?}: {error}");
-        assert_eq!(error.message().contains("line"), !for_models, "{error}");
+        match &failed.outcome.result {
+            Ok(told) => assert!(for_models && told["ended"] == true, "{surface:?}: {told}"),
+            Err(error) => {
+                assert!(!for_models, "{surface:?}: {error}");
+                assert_eq!(error.code(), Code::ScriptFailed);
+                let said = error.message();
+                assert!(said.contains("canary") && said.contains("line"), "{said}");
+            }
+        }
 
         let done = sent(&rig, surface, &format!("{SPELLS} return said")).await;
         let told = done.outcome.result.expect("it returns").to_string();
@@ -127,13 +131,59 @@ async fn what_a_script_spells_of_a_secret_goes_to_no_model_and_on_no_record() {
             let again = again.expect("it has ended").outcome;
             assert!(!format!("{again:?}").contains("canary"), "{again:?}");
             match (again.result, is_done) {
-                (Ok(told), true) => assert!(for_models && told["done"] == true, "{told}"),
+                (Ok(told), _) => assert!(for_models && told["ended"] == true, "{told}"),
                 // Of a person's own run no record has what they were told.
                 (Err(gone), true) => assert!(!for_models, "{gone}"),
-                (Ok(told), false) => panic!("it threw: {told}"),
-                (Err(error), false) => assert_eq!(error.code(), Code::ScriptFailed),
+                (Err(error), false) => {
+                    assert!(!for_models, "{error}");
+                    assert_eq!(error.code(), Code::ScriptFailed);
+                }
             }
         }
+    }
+}
+
+/// By whether it fails, with which code, and which tools it calls, a script spells a secret to whoever runs it again and again: of
+/// each end a model is told the same, at once and later. The record has what it was, and who was behind it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_is_told_the_same_however_a_script_ends_that_knows_a_secret() {
+    let rig = with_keys("").await;
+    for surface in [Surface::Mcp, Surface::AiSdk] {
+        let mut told = Vec::new();
+        for (end, is_well) in [
+            ("return 1", true),
+            (
+                "await tools.text.count({text: 'a'}); return {ended: false}",
+                true,
+            ),
+            ("throw new Error('x')", false),
+            ("await tools.files.read({path: 'keys/none'})", false),
+            ("await new Promise(() => {})", false),
+        ] {
+            let called = sent(&rig, surface, &format!("{SPELLS} {end}")).await;
+            let run = called.run.clone();
+            let again = rig.host.ended(&run).await.expect("it is on record");
+            for called in [called, again.expect("it has ended")] {
+                let envelope = wish::Answered::of(called, surface).envelope;
+                told.push(envelope.to_string().replace(run.as_str(), "RUN"));
+            }
+            let records = rig.records(&run).await;
+            let last = records.last().map(|record| &record.event);
+            let Some(Event::Stopped(stopped)) = last else {
+                panic!("it has ended: {last:?}");
+            };
+            let done = matches!(stopped.end, End::Done { .. });
+            assert_eq!(done, is_well, "{end}: {stopped:?}");
+            let shown = records.iter().rev().find_map(|record| match &record.event {
+                Event::Judged(judged) => Some(judged.label.to_string()),
+                _ => None,
+            });
+            let shown = shown.expect("it was shown");
+            assert!(shown.contains("file:keys"), "{end}: {shown}");
+        }
+        told.dedup();
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(told[0].contains("lazaret runs show"), "{told:?}");
     }
 }
 
