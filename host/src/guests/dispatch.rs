@@ -711,7 +711,7 @@ async fn load<'a>(permitted: Permitted<'_>, plugin: &'a Plugin) -> Result<&'a Li
             tool: permitted.tool.name.to_string(),
             message: message.to_owned(),
             percent: None,
-            label: Label::default(),
+            label: permitted.caller.label.clone(),
         };
         let run = &permitted.caller.run;
         station.gate.journal().glimpse(run, glimpse);

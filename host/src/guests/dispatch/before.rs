@@ -52,6 +52,7 @@ impl Before {
         wait_ms: u64,
     ) -> Outcome {
         self.failed = self.failed.saturating_add(1);
+        self.label = self.label.join(&outcome.label);
         let why = outcome.result.as_ref().err().map(Error::code);
         let message = format!(
             "attempt {} failed ({}); again in {wait_ms} ms",
@@ -64,7 +65,7 @@ impl Before {
             tool: shown(&outcome.tool),
             message: message.clone(),
             percent: None,
-            label: Label::default(),
+            label: self.label.clone(),
         };
         journal.glimpse(&caller.run, glimpse);
         self.logs.push(LogLine {
@@ -73,7 +74,6 @@ impl Before {
             fields: serde_json::json!({}),
             time: journal.clock().now_ms(),
         });
-        self.label = self.label.join(&outcome.label);
         outcome
     }
 

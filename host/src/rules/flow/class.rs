@@ -294,6 +294,20 @@ impl Classes {
         sources.any(|source| self.of(source).secrecy == Secrecy::Secret)
     }
 
+    /// What of a label may be named to a model that is told something under `label`. Whoever knows something of a secret chooses
+    /// by that which calls succeed and fail, and each brings a scalar: which of them there are, and how many, would spell it.
+    #[must_use]
+    pub fn nameable(&self, named: &Label, label: &Label) -> Label {
+        if !self.is_secret(label) {
+            return named.clone();
+        }
+        let plain = named
+            .sources()
+            .filter(|source| source.sort() != Sort::Scalar);
+        let plain = plain.cloned();
+        plain.fold(Label::default(), |all, source| all.with(source))
+    }
+
     /// The untrusted sources of a label.
     #[must_use]
     pub fn untrusted(&self, label: &Label) -> Vec<String> {

@@ -701,7 +701,8 @@ pub fn card(
     let mut card = Map::new();
     card.insert(KEY.to_owned(), json!(name));
     card.insert("of".to_owned(), json!(tool.as_str()));
-    card.insert("label".to_owned(), json!(plain::sources(named)));
+    let told = flows.classes.nameable(named, label);
+    card.insert("label".to_owned(), json!(plain::sources(&told)));
     if made != Made::Anew {
         return Value::Object(card);
     }

@@ -383,6 +383,26 @@ fn a_card_shows_what_has_a_form_and_no_text() {
     assert_eq!(card["label"], bare["label"]);
 }
 
+/// Whoever knows something of a secret lets some tools fail and others not, and each brings a scalar.
+#[test]
+fn a_card_under_a_secret_names_no_scalar_and_counts_none() {
+    let flows = Flows::default();
+    let tool = ToolName::parse("text.count").unwrap();
+    let scalar = |tool: &str| Source::new(Sort::Tool, tool).of_scalar();
+    let named = (0..40).fold(Label::of(Source::user()), |label, n| {
+        label.with(scalar(&format!("text.t{n}")))
+    });
+    let told = |label: &Label| {
+        let label = (label, &named, &Touched::new());
+        card(&flows, (&tool, "h1"), (&json!(1), Made::OfHandles), label)["label"].clone()
+    };
+    let pin = Source::new(Sort::Secret, "safe.pin");
+    for secret in [pin.clone(), pin.of_scalar()] {
+        assert_eq!(told(&named.with(secret)), json!(["user"]));
+    }
+    assert!(told(&named).to_string().contains("scalar:tool:text.t0"));
+}
+
 #[test]
 fn what_a_handle_brings_is_named_as_far_as_its_card_has() {
     let mut handles = Handles::default();
