@@ -19,6 +19,7 @@ pub(super) struct Before {
     failed: u32,
     /// What influenced them: that there is another one is their doing.
     label: Label,
+    behind: Label,
     logs: Vec<LogLine>,
 }
 
@@ -74,6 +75,11 @@ impl Before {
             fields: serde_json::json!({}),
             time: journal.clock().now_ms(),
         });
+<<<<<<< HEAD
+=======
+        self.label = self.label.join(&outcome.label);
+        self.behind = self.behind.join(&outcome.behind);
+>>>>>>> h10
         outcome
     }
 
@@ -81,6 +87,7 @@ impl Before {
     pub(super) fn joined(self, mut outcome: Outcome) -> Outcome {
         if self.failed > 0 {
             outcome.label = outcome.label.join(&self.label);
+            outcome.behind = outcome.behind.join(&self.behind);
             outcome.trail.logs.splice(0..0, self.logs);
             let attempts = self.failed.saturating_add(1);
             outcome.result = outcome.result.map_err(|error| match error.code() == Code::TooSlow {

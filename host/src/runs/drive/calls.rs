@@ -59,7 +59,8 @@ impl Drive<'_> {
             let calls = group.iter().zip(places);
             let calls: Vec<_> = calls.skip(seen.saturating_sub(before)).collect();
             for (call, seen) in group.iter().zip(all.iter().skip(before)) {
-                told = told.join(&self.tells(plan, call, Some(seen)));
+                let behind = Some(&seen.observation.label);
+                told = told.join(&self.tells(plan, call, behind));
             }
             before += group.len();
             let (wished, open) = self.wished(offer, (plan, &all, &told), (&calls, &turn));
@@ -99,7 +100,7 @@ impl Drive<'_> {
                     }
                 }
                 let observed = self.observed((call, place), &outcome, &turn)?;
-                told = told.join(&self.tells(plan, call, Some(&observed)));
+                told = told.join(&self.tells(plan, call, Some(&outcome.behind)));
                 all.push(observed);
             }
             if !asked.is_empty() {
@@ -157,25 +158,27 @@ impl Drive<'_> {
         }
     }
 
-    /// Who may read what it tells of others how long a call takes, where a stranger has influence on whoever wished it: what the
-    /// handles hold that it is given, and whatever it could read that is kept from others; once it has ended well, what it has
-    /// read instead of that.
-    fn tells(&self, plan: &Plan, call: &ToolCall, seen: Option<&Seen>) -> Label {
+    /// Who may read what it tells of others how long a call takes, where a stranger has influence on whoever wished it, or that
+    /// is secret: what the handles hold that it is given, and whatever it could read that is kept from others; once it has ended,
+    /// what was behind it instead of that.
+    fn tells(&self, plan: &Plan, call: &ToolCall, behind: Option<&Label>) -> Label {
         let station = self.station;
         let policy = station.gate.policy();
         let classes = &policy.flows.classes;
-        let (WishedArgs::Json(args), true) = (&call.args, classes.is_tainted(plan.label())) else {
+        let Some(args) = call.args.json() else {
             return Label::default();
         };
         let held = self.known.handles().worst_in(args).of_scalar();
-        let caller = self.caller_of_model(Label::default());
-        let behind = || station.catalog.behind(&call.tool, &caller, policy);
-        let read = match seen {
-            Some(seen) if seen.observation.ok => seen.observation.label.clone(),
-            Some(seen) => behind().join(&seen.observation.label),
-            None => behind(),
+        let read = match behind {
+            Some(behind) => behind.clone(),
+            None => {
+                let caller = self.caller_of_model(Label::default());
+                let called = (call.tool.as_str(), Some(args));
+                station.catalog.behind(called, &caller, policy)
+            }
         };
-        held.join(&classes.told_of(&read.without(plan.label())))
+        let told = held.join(&classes.told_of(&read.without(plan.label())));
+        classes.counting(told, plan.label())
     }
 
     /// How what so many calls of one group may hold is called.
@@ -292,6 +295,7 @@ impl Drive<'_> {
                 let mut outcome = self.said(call, &caller, Ok(text.into()));
                 let classes = &self.station.gate.policy().flows.classes;
                 outcome.label = outcome.label.join(&classes.of_words(&names));
+                outcome.behind.clone_from(&outcome.label);
                 outcome
             }
             Way::Nowhere(error) => {
@@ -346,6 +350,7 @@ impl Drive<'_> {
         };
         let mut outcome = self.said(call, caller, answered.result());
         outcome.label = outcome.label.join(&label);
+        outcome.behind.clone_from(&outcome.label);
         Some(outcome)
     }
 
@@ -357,6 +362,7 @@ impl Drive<'_> {
             at: self.station.gate.journal().clock().now_ms(),
             result,
             label: caller.label.clone(),
+            behind: caller.label.clone(),
             trail: Trail::default(),
             spent: Spent::default(),
         }

@@ -79,12 +79,15 @@ struct Open {
 }
 
 impl Open {
-    /// What its end leaves with the script, beside the label of that. What a call was about to read that was cut off stands
-    /// nowhere.
+    /// What its end leaves with the script, beside the label of that, which has all that the call was let read. Of one whose end
+    /// nobody saw that stands nowhere: it may have read whatever it could.
     fn leaves(&self, answered: &Answered) -> Label {
         match answered {
-            Answered::Value(_) => self.under.clone(),
-            Answered::Failed { .. } => self.under.join(&self.shown),
+            Answered::Failed {
+                code: Code::InDoubt | Code::Cancelled,
+                ..
+            } => self.under.join(&self.shown),
+            Answered::Value(_) | Answered::Failed { .. } => self.under.clone(),
             Answered::Rested => Label::default(),
         }
     }
@@ -285,8 +288,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Takes up new requests. Nothing begins here. From the next step on a script that a stranger may have a hand in sees that
-    /// a call has not ended yet; in this one, whoever is outside sees it, since what is wished later may begin later for that.
+    /// Takes up new requests. Nothing begins here. From the next step on a script sees that a call has not ended yet; in this
+    /// one, whoever is outside sees it, since what is wished later may begin later for that.
     /// It is wished for under the influence of no less than in an earlier life.
     fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
         let (before, mut given) = (self.under(), Label::default());
@@ -347,12 +350,15 @@ impl<'a> Life<'a> {
         let (station, known) = (self.script.station, &self.script.caller.known);
         let policy = station.gate.policy();
         let classes = &policy.flows.classes;
-        let (WishedArgs::Json(args), true) = (args, classes.is_tainted(&self.label)) else {
+        let Some(args) = args.json() else {
             return (Label::default(), Label::default());
         };
-        let read = station.catalog.behind(tool, &self.wisher(), policy);
+        let called = (tool, Some(args));
+        let read = station.catalog.behind(called, &self.wisher(), policy);
         let kept = classes.told_of(&read.without(&self.label));
-        (known.handles().worst_in(args).of_scalar(), kept)
+        let held = known.handles().worst_in(args).of_scalar();
+        let counting = |told: Label| classes.counting(told, &self.label);
+        (counting(held), counting(kept))
     }
 
     /// Whether anybody outside may see when a call of this tool begins.
@@ -368,20 +374,18 @@ impl<'a> Life<'a> {
     fn foreseen(&self, args: &WishedArgs) -> Label {
         let (station, known) = (self.script.station, &self.script.caller.known);
         let policy = station.gate.policy();
-        let (WishedArgs::Json(args), true) = (args, policy.flows.classes.is_tainted(&self.label))
-        else {
-            return Label::default();
-        };
-        if !is_foreseen_in(args, &known.handles()) {
+        let is_foreseen = |args| is_foreseen_in(args, &known.handles());
+        if !args.json().is_some_and(is_foreseen) {
             return Label::default();
         }
         let wisher = self.wisher();
         let open = self.wishes.values().filter_map(|open| match &open.wish {
-            Wish::Call { tool, .. } => Some(tool),
+            Wish::Call { tool, args } => Some((tool.as_str(), args.json())),
             Wish::Rest { .. } => None,
         });
-        let behind = open.map(|tool| station.catalog.behind(tool, &wisher, policy));
-        behind.fold(Label::default(), |all, label| all.join(&label.of_scalar()))
+        let behind = open.map(|called| station.catalog.behind(called, &wisher, policy));
+        let behind = behind.fold(Label::default(), |all, label| all.join(&label.of_scalar()));
+        policy.flows.classes.counting(behind, &self.label)
     }
 
     /// The script, as whoever wishes its calls.

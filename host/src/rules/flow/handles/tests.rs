@@ -466,8 +466,18 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
         // They have read it, and bear its label.
         (&[], &inbox, &stranger.join(&inbox), Success::Silent),
     ] {
-        let found = Success::of(&flows, (places, read), caller);
+        let found = Success::of(&flows, (places, read), (caller, false));
         assert_eq!(found, expected, "{read} to {caller}");
+    }
+    // It has a clock.
+    for (places, read, caller, expected) in [
+        (&place[..], &pin, &user, Success::OfRead),
+        (&[], &pin, &user, Success::OfRead),
+        (&place[..], &pin, &stranger, Success::OfHandles),
+        (&place[..], &inbox, &user, Success::Silent),
+    ] {
+        let found = Success::of(&flows, (places, read), (caller, true));
+        assert_eq!(found, expected, "{read} to a script under {caller}");
     }
 }
 
@@ -534,6 +544,12 @@ fn who_is_told_a_scalar_is_told_who_may_read_it() {
     let error = Error::new(Code::OverBudget, "there is no room");
     assert_eq!(told("web.get", withheld(&error)), label.to_string());
     assert_eq!(told("web.get", json!({KEY: "h1", "withheld": true})), "");
+    assert_eq!(told("script.run", to_use(json!({KEY: "h1"}), "so")), "");
+    // How long it took tells of that.
+    assert_eq!(
+        told("script.run", ended("it knew something")),
+        "user, scalar:file:inbox"
+    );
     assert_eq!(
         told("handle.scalar", json!(true)),
         "user, scalar:file:inbox"
