@@ -16,7 +16,7 @@ use crate::rules::flow::handles::{asked, readable};
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Example, Risk, Sensitivity, SurfaceWord};
-use crate::rules::plan::Grouping;
+use crate::rules::plan::{Grouping, Timing};
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
 use crate::rules::script;
@@ -650,6 +650,16 @@ impl Catalog {
         };
         let tools = self.beside_call(name, caller, policy);
         tools.iter().any(sees)
+    }
+
+    /// What the time of a call of the tool of that name tells that is given what has this label, as long as it has not ended.
+    #[must_use]
+    pub fn timing(&self, name: &str, given: &Label, caller: &Caller, policy: &Policy) -> Timing {
+        let read = self.behind(name, caller, policy);
+        Timing {
+            seen: self.is_seen(name, caller, policy),
+            secret: policy.flows.classes.is_secret(&read.join(given)),
+        }
     }
 
     /// How calls of the tool of that name may be grouped with others; a tool that is not known cannot run,

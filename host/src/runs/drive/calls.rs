@@ -1,5 +1,7 @@
 //! Doing the calls of one reply, each in its place.
 
+use std::collections::VecDeque;
+
 use futures_util::future::join_all;
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use crate::guests::guest::Trail;
 use crate::rules::call::wished;
 use crate::rules::caller::Caller;
 use crate::rules::flow::handles::Naming;
-use crate::rules::plan::{Fared, Plan, Seen};
+use crate::rules::plan::{Fared, Plan, Seen, Timing, unbarred};
 use crate::rules::repair::repaired;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
 use crate::words::error::{Code, Error, Result};
@@ -50,7 +52,8 @@ impl Drive<'_> {
         let mut all = std::mem::take(&mut turn.earlier);
         let (seen, mut before, mut over) = (all.len(), 0, false);
         let (mut asked, mut told) = (Vec::new(), Label::default());
-        for group in groups {
+        let mut groups = VecDeque::from(groups);
+        while let Some(group) = self.next_group(plan, &mut groups) {
             // What ended the run ends it for the calls that were to come after.
             if over {
                 break;
@@ -112,6 +115,40 @@ impl Drive<'_> {
         }
         plan.observed(all);
         Ok(None)
+    }
+
+    /// The calls that come next. Where a stranger has influence on a group, by its model or by what one of its calls is given,
+    /// nobody outside sees a call of it while another one tells of a secret. What handles hold is known once the calls before
+    /// have ended.
+    fn next_group(
+        &self,
+        plan: &Plan,
+        groups: &mut VecDeque<Vec<ToolCall>>,
+    ) -> Option<Vec<ToolCall>> {
+        let mut group = groups.pop_front()?;
+        let policy = self.station.gate.policy();
+        let caller = self.caller_of_model(Label::default());
+        let given = group.iter().map(|call| match &call.args {
+            WishedArgs::Json(args) => self.known.handles().worst_in(args),
+            WishedArgs::Broken(_) => Label::default(),
+        });
+        let given: Vec<Label> = given.collect();
+        let all = given
+            .iter()
+            .fold(plan.label().clone(), |all, label| all.join(label));
+        if policy.flows.classes.is_tainted(&all) {
+            let timing = |(call, given): (&ToolCall, &Label)| {
+                self.station
+                    .catalog
+                    .timing(&call.tool, given, &caller, policy)
+            };
+            let timings: Vec<Timing> = group.iter().zip(&given).map(timing).collect();
+            let later = group.split_off(unbarred(&timings));
+            if !later.is_empty() {
+                groups.push_front(later);
+            }
+        }
+        Some(group)
     }
 
     /// Where the calls of a group go, and under whose influence each is, which is no less than in an earlier life; and what it

@@ -1,5 +1,7 @@
 //! One life of a script: from its start in a fresh guest to its end, or to where it has to be left.
 
+mod timing;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -76,6 +78,8 @@ struct Open {
     under: Label,
     /// What the script is shown something of, as long as it sees that a call has not ended.
     shown: Label,
+    /// What the handles hold that a call is given.
+    holds: Label,
 }
 
 impl Open {
@@ -314,6 +318,7 @@ impl<'a> Life<'a> {
                 return Err(diverged(&what));
             }
             let (mut under, mut shown) = (before.clone(), Label::default());
+            let mut holds = Label::default();
             if let Wish::Call { tool, args } = &wish {
                 self.calls += 1;
                 if self.calls > self.begun.bounds.calls {
@@ -323,6 +328,10 @@ impl<'a> Life<'a> {
                 let called = named(self.script.station, tool);
                 self.recall.compare(position, (tool, &called), args)?;
                 self.line_up(position, tool);
+                holds = self.holds(args);
+                if self.is_strangers(&holds) {
+                    self.calling.queue.guard();
+                }
                 under = under.join(&self.recall.under(position));
                 if !told.is_empty() && self.is_seen(tool) {
                     under = under.join(&told);
@@ -337,7 +346,12 @@ impl<'a> Life<'a> {
                 let clock = self.script.station.gate.journal().clock();
                 self.script.waited.rests(clock, (position, *due));
             }
-            let open = Open { wish, under, shown };
+            let open = Open {
+                wish,
+                under,
+                shown,
+                holds,
+            };
             self.wishes.insert(position, open);
         }
         self.label = self.label.join(&given);
@@ -513,7 +527,12 @@ impl<'a> Life<'a> {
 
     /// Begins what may begin. What may not since a person is asked about a call before it is asked about as well.
     fn begin_what_may(&mut self) -> Result<()> {
-        while let Some(position) = self.calling.queue.begin() {
+        if self.is_strangers(&self.label) {
+            self.calling.queue.guard();
+        }
+        // It asks the life about its calls, and changes meanwhile.
+        let mut queue = std::mem::take(&mut self.calling.queue);
+        while let Some(position) = queue.begin(|next| self.timing(next)) {
             if let Some((caller, request)) = self.call_at(position) {
                 let (station, tasks) = (self.script.station.clone(), self.script.tasks.clone());
                 self.calling.running.push(Box::pin(async move {
@@ -521,6 +540,7 @@ impl<'a> Life<'a> {
                 }));
             }
         }
+        self.calling.queue = queue;
         while let Some(position) = self.calling.queue.ahead() {
             let room = self.calling.asked.len() < QUESTIONS_TOGETHER;
             if let Some((caller, request)) = self.call_at(position)
@@ -555,8 +575,8 @@ impl<'a> Life<'a> {
     /// What to tell the script of a call that has ended; nothing where a person has to say first.
     fn ended(&mut self, position: u32, outcome: Outcome) -> Result<Option<Settled>> {
         match &outcome.result {
-            Err(error) if error.code() == Code::Asked => self.calling.queue.ask(),
-            Ok(_) | Err(_) => self.calling.queue.end(),
+            Err(error) if error.code() == Code::Asked => self.calling.queue.ask(position),
+            Ok(_) | Err(_) => self.calling.queue.end(position),
         }
         let answered = match outcome.result {
             Ok(value) => Answered::Value(value),

@@ -1,6 +1,6 @@
 //! Calls that are wished at once: what it tells of those before it when one begins.
 
-use lazaret::words::event::Answer as Say;
+use lazaret::words::event::{Answer as Say, Event};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
@@ -184,4 +184,106 @@ async fn what_is_asked_about_ahead_is_behind_what_waits_for_a_person() {
     assert_eq!(answer.expect_err("two questions").code(), Code::Asked);
     let letters = behind_letters(&rig, &run, "hostile.fetch_each").await;
     assert_eq!(letters, [true]);
+}
+
+/// A tool whose outcomes are secret beside calls that somebody outside sees; a stranger wrote both, or nobody did.
+async fn beside_secret(is_strangers: bool, reply: Value) -> (Rigged, RunId) {
+    let tools = "tools = [\"safe.run\", ";
+    let mut policy = seen_beside_letters("", 8).replace("tools = [", tools);
+    if !is_strangers {
+        let trusted = "[flow]\ntrust = [\"hostile\", \"safe\"]\n";
+        policy = policy.replace("[flow]\n", trusted);
+    }
+    let secret = json!({"sensitivity": "secret"});
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .component("safe", &saying::component("safe", &secret, "\"7391\""))
+        .file("inbox/letter.txt", "Dear reader")
+        .replies(&[reply, done()])
+        .open()
+        .await;
+    let (run, _) = rig.pursue("Go on.").await;
+    (rig, run)
+}
+
+/// Whether the call of a tool had ended when that of another one began.
+async fn ended_before(rig: &Rigged, run: &RunId, (first, then): (&str, &str)) -> bool {
+    let records = rig.records(run).await;
+    let began = |tool: &str| {
+        let is_it = |event: &Event| matches!(event, Event::Judged(one) if one.subject == tool);
+        let record = records.iter().find(|record| is_it(&record.event));
+        record.expect("it began").seq
+    };
+    let of = began(first);
+    let is_end = |event: &Event| matches!(event, Event::Finished(finished) if finished.of == of);
+    let end = records.iter().find(|record| is_end(&record.event));
+    end.expect("it ended").seq < began(then)
+}
+
+const SENDS_AND_KNOWS: [(&str, &str); 2] = [
+    ("hostile.fetch_each", "safe.run"),
+    ("safe.run", "hostile.fetch_each"),
+];
+
+/// Whoever sees when requests come, later attempts among them, sees how long another call takes that runs meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_of_a_script_is_seen_outside_while_one_tells_of_a_secret() {
+    let letter = "const letter = await tools.files.read({path: 'inbox/letter.txt'});";
+    for (is_strangers, before, args, apart) in [
+        (true, "", "{}", true),
+        (false, "", "{}", false),
+        // The script is the user's, and a stranger wrote what the call is given.
+        (false, letter, "{letter}", true),
+    ] {
+        for order in SENDS_AND_KNOWS {
+            let wish = |tool: &str| match tool {
+                "safe.run" => format!("tools.safe.run({args})"),
+                _ => "tools.hostile.fetch_each({urls: []})".to_owned(),
+            };
+            let (first, then) = (wish(order.0), wish(order.1));
+            let source = format!("{before} await Promise.allSettled([{first}, {then}]); return 1");
+            let reply = calls(json!([{"tool": "run_script", "args": {"source": source}}]));
+            let (rig, run) = beside_secret(is_strangers, reply).await;
+            let ended = ended_before(&rig, &run, order).await;
+            assert_eq!(ended, apart, "{is_strangers}: {source}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_of_a_turn_is_seen_outside_while_one_tells_of_a_secret() {
+    for is_strangers in [true, false] {
+        for order in SENDS_AND_KNOWS {
+            let wish = |tool: &str| match tool {
+                "safe.run" => json!({"tool": tool, "args": {}}),
+                _ => sends(),
+            };
+            let reply = calls(json!([wish(order.0), wish(order.1)]));
+            let (rig, run) = beside_secret(is_strangers, reply).await;
+            let ended = ended_before(&rig, &run, order).await;
+            assert_eq!(ended, is_strangers, "{order:?}");
+        }
+    }
+}
+
+/// It sends nothing before somebody has answered, so others need not wait for that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_person_keeps_no_secret_call_from_its_turn() {
+    let source = "await Promise.allSettled([
+            tools.hostile.fetch_each({urls: []}),
+            tools.safe.run({}),
+        ]);
+        return 1";
+    let reply = calls(json!([{"tool": "run_script", "args": {"source": source}}]));
+    let policy = seen_beside_letters("", 8).replace("tools = [", "tools = [\"safe.run\", ");
+    let policy = policy.replace("ask = [", "ask = [\"hostile.fetch_each\", ");
+    let secret = json!({"sensitivity": "secret"});
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .component("safe", &saying::component("safe", &secret, "\"7391\""))
+        .replies(&[reply, done()]);
+    let rig = rig.kept().await.open().await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    assert_eq!(said(&rig, &run, "safe.run").await.len(), 1);
 }
