@@ -54,6 +54,7 @@ impl Before {
     ) -> Outcome {
         self.failed = self.failed.saturating_add(1);
         self.label = self.label.join(&outcome.label);
+        self.behind = self.behind.join(&outcome.behind);
         let why = outcome.result.as_ref().err().map(Error::code);
         let message = format!(
             "attempt {} failed ({}); again in {wait_ms} ms",
@@ -75,11 +76,6 @@ impl Before {
             fields: serde_json::json!({}),
             time: journal.clock().now_ms(),
         });
-<<<<<<< HEAD
-=======
-        self.label = self.label.join(&outcome.label);
-        self.behind = self.behind.join(&outcome.behind);
->>>>>>> h10
         outcome
     }
 
