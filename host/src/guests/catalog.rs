@@ -654,10 +654,15 @@ impl Catalog {
 
     /// What the time of a call of the tool of that name tells that is given what has this label, as long as it has not ended.
     #[must_use]
-    pub fn timing(&self, name: &str, given: &Label, caller: &Caller, policy: &Policy) -> Timing {
-        let read = self.behind(name, caller, policy);
+    pub fn timing(
+        &self,
+        called: (&str, Option<&Value>),
+        given: &Label,
+        (caller, policy): (&Caller, &Policy),
+    ) -> Timing {
+        let read = self.behind(called, caller, policy);
         Timing {
-            seen: self.is_seen(name, caller, policy),
+            seen: self.is_seen(called.0, caller, policy),
             secret: policy.flows.classes.is_secret(&read.join(given)),
         }
     }

@@ -138,9 +138,9 @@ impl Drive<'_> {
             .fold(plan.label().clone(), |all, label| all.join(label));
         if policy.flows.classes.is_tainted(&all) {
             let timing = |(call, given): (&ToolCall, &Label)| {
-                self.station
-                    .catalog
-                    .timing(&call.tool, given, &caller, policy)
+                let called = (call.tool.as_str(), call.args.json());
+                let catalog = &self.station.catalog;
+                catalog.timing(called, given, (&caller, policy))
             };
             let timings: Vec<Timing> = group.iter().zip(&given).map(timing).collect();
             let later = group.split_off(unbarred(&timings));

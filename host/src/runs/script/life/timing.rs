@@ -28,10 +28,11 @@ impl Life<'_> {
             return Timing::default();
         };
         match wish {
-            Wish::Call { tool, .. } => {
+            Wish::Call { tool, args, .. } => {
                 let station = self.script.station;
-                let policy = station.gate.policy();
-                station.catalog.timing(tool, holds, &self.wisher(), policy)
+                let asker = (&self.wisher(), &**station.gate.policy());
+                let called = (tool.as_str(), args.json());
+                station.catalog.timing(called, holds, asker)
             }
             Wish::Rest { .. } => Timing::default(),
         }
