@@ -232,7 +232,7 @@ impl Isolated<'_> {
                 tool: "handle.isolate".to_owned(),
                 message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
                 percent: None,
-                label: Label::default(),
+                label: caller.label.clone(),
             };
             station.gate.journal().glimpse(&caller.run, glimpse);
         }

@@ -12,11 +12,11 @@ use crate::edges::mcp::Server;
 use crate::rules::call::admits;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::can_change;
-use crate::rules::flow::handles::readable;
+use crate::rules::flow::handles::{asked, readable};
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Example, Risk, Sensitivity, SurfaceWord};
-use crate::rules::plan::Grouping;
+use crate::rules::plan::{Grouping, Timing};
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
 use crate::rules::script;
@@ -588,12 +588,31 @@ impl Catalog {
 
     /// All who may have a hand in a call of the tool of that name, as long as it has not ended: the tools that it may come to,
     /// those that policy puts around these, whatever they could read, and what they say is secret. Before its end nobody knows
-    /// which of that it does.
+    /// which of that it does; but the code of trusted plugins reads in files what it is asked for, and no more.
     #[must_use]
-    pub fn behind(&self, name: &str, caller: &Caller, policy: &Policy) -> Label {
-        let tools = self.beside_call(name, caller, policy).into_iter();
-        tools.fold(Label::default(), |label, tool| {
-            let label = label.join(&readable(&tool.grant, &policy.mounts));
+    pub fn behind(
+        &self,
+        (name, args): (&str, Option<&Value>),
+        caller: &Caller,
+        policy: &Policy,
+    ) -> Label {
+        let trusted = &policy.flows.classes.trusted_plugins;
+        let tools = self.beside_call(name, caller, policy);
+        // What it is called with by others, nobody knows.
+        let once = tools
+            .iter()
+            .filter(|tool| tool.name.as_str() == name)
+            .count()
+            == 1;
+        let asks = |tool: &Tool| {
+            let is_plain = once && tool.grant.calls.is_empty() && tool.name.as_str() == name;
+            args.filter(|_| is_plain && trusted.contains(tool.name.plugin()))
+        };
+        tools.iter().fold(Label::default(), |label, tool| {
+            let label = label.join(&match asks(tool) {
+                Some(args) => asked(&tool.grant, policy, args),
+                None => readable(&tool.grant, &policy.mounts),
+            });
             let sources = std::iter::once(tool.source()).chain(tool.secret());
             sources.fold(label, |label, one| label.with(one))
         })
@@ -631,6 +650,21 @@ impl Catalog {
         };
         let tools = self.beside_call(name, caller, policy);
         tools.iter().any(sees)
+    }
+
+    /// What the time of a call of the tool of that name tells that is given what has this label, as long as it has not ended.
+    #[must_use]
+    pub fn timing(
+        &self,
+        called: (&str, Option<&Value>),
+        given: &Label,
+        (caller, policy): (&Caller, &Policy),
+    ) -> Timing {
+        let read = self.behind(called, caller, policy);
+        Timing {
+            seen: self.is_seen(called.0, caller, policy),
+            secret: policy.flows.classes.is_secret(&read.join(given)),
+        }
     }
 
     /// How calls of the tool of that name may be grouped with others; a tool that is not known cannot run,

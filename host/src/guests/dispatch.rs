@@ -10,6 +10,7 @@ mod leaves;
 mod outside;
 mod records;
 mod said;
+mod scripted;
 mod told;
 mod wanted;
 
@@ -25,6 +26,7 @@ use self::around::Around;
 use self::before::Before;
 use self::leaves::leave;
 use self::said::read_outcome;
+pub(crate) use self::scripted::{Scripted, tell_script};
 use self::told::{fault, hear, tell, tell_fault};
 use super::apart::{self, Done, Telling};
 use super::catalog::{By, Tool};
@@ -74,8 +76,10 @@ pub struct Outcome {
     pub at: u64,
     /// What the tool returned, or why it did not.
     pub result: Result<Value>,
-    /// Everything that influenced the outcome.
+    /// Everything that influenced the outcome, as its caller is told of it.
     pub label: Label,
+    /// Everything that had a hand in it, also where its caller is told of less: how long it took tells of all that.
+    pub behind: Label,
     /// Logs and artifacts.
     pub trail: Trail,
     /// What it took.
@@ -144,6 +148,7 @@ async fn attempt(
     match pass(station, tasks, caller, request, &mut trail).await {
         Ok(passed) => {
             let Passed { seq, at, performed } = passed;
+            let behind = performed.label.clone();
             // Whoever was told of a handle has read nothing of what it holds.
             let (result, label) = match performed.told {
                 Some(told) => {
@@ -161,6 +166,7 @@ async fn attempt(
                 at,
                 result,
                 label,
+                behind,
                 trail,
                 spent: performed.spent,
             };
@@ -177,6 +183,7 @@ async fn attempt(
                 seq: caller.parent,
                 at,
                 result: Err(error),
+                behind: caller.label.clone(),
                 label: caller.label,
                 trail,
                 spent: Spent::default(),
@@ -421,7 +428,9 @@ fn check<'a>(
     let mut given = match caller.origin {
         Origin::Model | Origin::Script => {
             let handles = caller.known.handles();
-            let given = Given::resolve(&value, &handles);
+            let told = (caller.origin == Origin::Model).then(|| handles.check_told(&value));
+            let given = told.unwrap_or(Ok(()));
+            let given = given.and_then(|()| Given::resolve(&value, &handles));
             given.map_err(|error| misfit(error, handles.label_in(&value)))?
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Given::plain(value),
@@ -711,7 +720,7 @@ async fn load<'a>(permitted: Permitted<'_>, plugin: &'a Plugin) -> Result<&'a Li
             tool: permitted.tool.name.to_string(),
             message: message.to_owned(),
             percent: None,
-            label: Label::default(),
+            label: permitted.caller.label.clone(),
         };
         let run = &permitted.caller.run;
         station.gate.journal().glimpse(run, glimpse);

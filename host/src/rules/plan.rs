@@ -10,8 +10,8 @@ mod state;
 use std::mem;
 
 use self::counts::Counts;
-pub use self::groups::Grouping;
 use self::groups::groups;
+pub use self::groups::{Grouping, Timing, unbarred};
 pub use self::state::{State, path_of};
 use super::pace::Pace;
 use super::repair;

@@ -47,16 +47,20 @@ pub fn rendered(text: &str) -> String {
 /// what is JSON says the same.
 fn without_controls(text: &str) -> Cow<'_, str> {
     let steers = |c: char| match c {
-        '\n' | '\r' | '\t' => false,
+        '\n' | '\t' => false,
         c => c.is_control() || c == '\u{feff}',
     };
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
             '\0' => out.push(char::REPLACEMENT_CHARACTER),
+            '\r' if chars.peek() == Some(&'\n') => out.push(c),
+            // The end of a line for most, and not for our parser where code is.
+            '\r' => out.push('\n'),
             c if steers(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }

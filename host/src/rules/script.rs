@@ -13,7 +13,7 @@ use super::flow::apart::{fault_in, fault_told};
 use super::flow::handles::told_label;
 use super::json as text;
 use super::manifest::{Declared, Manifest};
-use super::plan::Grouping;
+use super::plan::{Grouping, Timing};
 use crate::words::error::{AFTER_DOUBT, Code, Error, Issue, Result};
 use crate::words::event::{
     Content, EffectKind, End, Event, Finished, Judged, Record, Scripted, Verdict,
@@ -440,14 +440,18 @@ fn digest_of(content: &Content) -> String {
 
 /// Calls that a script waits for, in its order, by the same barriers as the calls of a turn (U-13):
 /// neighbours that only look run together, everything else runs alone. A call that waits for a person is under
-/// way as far as those behind it are concerned: they are asked about, and not begun.
+/// way as far as those behind it are concerned: they are asked about, and not begun. It sends nothing meanwhile, so it bars
+/// nothing by its [`Timing`]; what runs does until it ends, also where it waits for its next attempt.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     waiting: VecDeque<(u32, Grouping)>,
-    running: usize,
+    /// What runs, by position.
+    running: BTreeMap<u32, Timing>,
     alone: bool,
     /// What a person is asked about, the strictest of it.
     asked: Option<Grouping>,
+    /// Whether a stranger has influence on what the calls do.
+    guarded: bool,
 }
 
 impl Queue {
@@ -456,29 +460,44 @@ impl Queue {
         self.waiting.push_back((position, grouping));
     }
 
-    /// The next call that may begin now, if there is one.
-    pub fn begin(&mut self) -> Option<u32> {
+    /// From here on a stranger has influence on what the calls do.
+    pub fn guard(&mut self) {
+        self.guarded = true;
+    }
+
+    /// The next call that may begin now, if there is one. `timing` says of the call at a position what its time tells.
+    pub fn begin(&mut self, timing: impl Fn(u32) -> Timing) -> Option<u32> {
         let (position, grouping) = self.waiting.front().copied()?;
         let free = match (self.asked, grouping) {
             (None | Some(Grouping::Together), Grouping::Together) => {
-                !self.alone && self.running < CALLS_PARALLEL
+                !self.alone && self.running.len() < CALLS_PARALLEL
             }
-            (None, Grouping::Alone) => self.running == 0,
+            (None, Grouping::Alone) => self.running.is_empty(),
             (Some(_), Grouping::Alone) | (Some(Grouping::Alone), Grouping::Together) => false,
         };
         if !free {
             return None;
         }
+        let timing = timing(position);
+        if self.is_barred(timing) {
+            return None;
+        }
         self.waiting.pop_front();
-        self.running += 1;
+        self.running.insert(position, timing);
         self.alone = grouping == Grouping::Alone;
         Some(position)
+    }
+
+    /// Whether something runs that it must not run beside.
+    fn is_barred(&self, timing: Timing) -> bool {
+        let mut running = self.running.values();
+        self.guarded && running.any(|running| running.bars(timing))
     }
 
     /// The next call that cannot begin since another before it waits for a person. What comes before it must have
     /// ended: it is judged by what it would be judged by in its turn.
     pub fn ahead(&mut self) -> Option<u32> {
-        if self.asked.is_none() || self.running > 0 {
+        if self.asked.is_none() || !self.running.is_empty() {
             return None;
         }
         let (position, grouping) = self.waiting.pop_front()?;
@@ -487,20 +506,20 @@ impl Queue {
     }
 
     /// A call that had begun has ended.
-    pub fn end(&mut self) {
-        self.running = self.running.saturating_sub(1);
-        if self.running == 0 {
+    pub fn end(&mut self, position: u32) {
+        self.running.remove(&position);
+        if self.running.is_empty() {
             self.alone = false;
         }
     }
 
     /// A call that had begun waits for a person.
-    pub fn ask(&mut self) {
+    pub fn ask(&mut self, position: u32) {
         self.bar(match self.alone {
             true => Grouping::Alone,
             false => Grouping::Together,
         });
-        self.end();
+        self.end(position);
     }
 
     fn bar(&mut self, grouping: Grouping) {

@@ -126,6 +126,7 @@ fn outcome_in(
         seq,
         at,
         result,
+        behind: label.clone(),
         label,
         trail: Trail::default(),
         spent,

@@ -458,12 +458,12 @@ impl Host {
             return Ok(Called { run, outcome });
         }
         let mut outcome = show_held(&caller, outcome)?;
-        withhold(&mut outcome, caller.surface, self.policy());
         show(&mut outcome, self.policy().inbound.guess);
-        let end = ending(&outcome, self.policy());
+        // The record says how it has ended, and who had influence on it, whatever its client is told.
+        let (end, label) = (ending(&outcome, self.policy()), outcome.label.clone());
+        withhold(&mut outcome, caller.surface, self.policy());
         let flags = treat(&mut outcome, caller.surface, self.policy());
         let bytes = outcome.result.as_ref().map_or(0, json_bytes);
-        let label = outcome.label.clone();
         let show = Show {
             what: "envelope",
             bytes,

@@ -425,15 +425,28 @@ fn told_in(flows: &Flows, handles: &Handles, judged: &Judged) -> u32 {
 }
 
 /// Keeps the name of the handle that whoever wished was told of, with its label and with what that told, and holds the words
-/// of a failure. What is secret stands in no record, and a call over it is under its influence all the same.
-fn named_again(handles: &mut Handles, tool: &ToolName, finished: &Finished) {
+/// of a failure. What is secret stands in no record, and a call over it is under its influence all the same. What a script has
+/// made that knew something of a secret, its model was not told of.
+fn named_again(
+    flows: &Flows,
+    handles: &mut Handles,
+    (judged, tool): (&Judged, &ToolName),
+    finished: &Finished,
+) {
     let Some(told) = &finished.told else {
         return;
     };
     let Some(name) = handle_in(told) else {
+        // Of a script that has ended, and no more.
+        if judged.subject == script::TOOL {
+            handles.skip();
+        }
         return;
     };
     handles.reserve(name, &finished.label);
+    if judged.origin == "script" && flows.classes.is_secret(&judged.label) {
+        handles.hide(name);
+    }
     handles.pay_again(told);
     if let End::Failed { message, .. } = &finished.end {
         let said = Value::from(message.as_str());
@@ -451,7 +464,7 @@ fn learned(
     (judged, tool, read): (&Judged, &ToolName, &Label),
     finished: &Finished,
 ) {
-    named_again(handles, tool, finished);
+    named_again(flows, handles, (judged, tool), finished);
     if let End::Done {
         content: Content::Inline(outcome),
     } = &finished.end

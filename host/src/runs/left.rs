@@ -284,11 +284,12 @@ impl Host {
         let repeatable = |tool: &str| self.station.catalog.is_repeatable(tool);
         let recall = Recall::of(records, &Place::default(), repeatable);
         let tool = wish.subject().to_owned();
-        let said = |result, label| Outcome {
+        let said = |result, label: Label| Outcome {
             tool: tool.clone(),
             seq: caller.parent,
             at: 0,
             result,
+            behind: label.clone(),
             label,
             trail: Trail::default(),
             spent: Spent::default(),

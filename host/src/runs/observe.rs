@@ -13,10 +13,11 @@ use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::questions::Waiting;
 use crate::rules::sanitise::{preview, truncate, visible};
+use crate::rules::script::TOOL;
 use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{End, Spent, Surface};
-use crate::words::label::Label;
+use crate::words::label::{Label, Sort, Source};
 use crate::words::message::Observation;
 use crate::words::whose::recovery;
 
@@ -75,9 +76,14 @@ pub(super) fn is_withheld(label: &Label, surface: Surface, policy: &Policy) -> b
     surface.is_for_models() && policy.flows.classes.is_secret(label)
 }
 
-/// What a model on the other side of a surface is told in place of a secret: that it was made, or with which code it was not.
-/// Its own files and logs go nowhere either, nor does what it took: how much a search took says what it has found. A script
-/// spells what it likes in the words of its failures, and in what it wishes for, which a question quotes.
+/// What a model on the other side of a surface is told in place of a secret: of a call that it was made, or with which code it
+/// was not, and of a script that it has ended. Its own files and logs go nowhere either, nor does what it took: how much a
+/// search took says what it has found.
+///
+/// A script spells what it likes in the words of its failures, and in what it wishes for, which a question quotes. It spells
+/// it as well by whether it fails and with which code, run by run, and by whom it names: each tool that it lets fail is a source
+/// of its label. So all ends look alike, and the label is one and the same. That a script waits for a person is told, or
+/// nobody could go on with it: it chooses that too, but each time a question stands on record that a person finds.
 pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy) {
     if !is_withheld(&outcome.label, surface, policy) {
         return;
@@ -85,9 +91,11 @@ pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy)
     outcome.trail.logs.clear();
     outcome.trail.artifacts.clear();
     outcome.spent = Spent::default();
+    outcome.label = Label::of(Source::new(Sort::Secret, "*"));
     outcome.result = match &outcome.result {
-        Ok(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
         Err(error) if error.code() == Code::Asked => Err(error.unsaid().hint(READ_ELSEWHERE)),
+        Ok(_) | Err(_) if outcome.tool == TOOL => Ok(json!({"ended": true, "withheld": ENDED})),
+        Ok(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
         Err(error) => Err(error.unsaid()),
     };
 }
@@ -103,6 +111,10 @@ pub(super) fn ending(outcome: &Outcome, policy: &Policy) -> End {
 /// Said of a secret where it would go to a model.
 const WITHHELD: &str =
     "the outcome is secret, and goes to no model; a person may call the tool with `lazaret call`";
+
+/// Said of a script where what came of it is secret, however it has ended.
+const ENDED: &str = "what came of the script is secret, and goes to no model, nor does whether it went well; a person finds that \
+                     with `lazaret runs show`";
 
 /// Said of a question where its words are secret. Its name is a digest of what is asked, and whoever guesses that knows it when
 /// they see the name: so the list of them is named.

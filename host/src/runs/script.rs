@@ -17,11 +17,12 @@ use serde_json::Value;
 use self::life::{Ended, Life};
 use super::rest;
 use crate::gate::{Passed, Performed};
-use crate::guests::dispatch::{Outcome, clean, recorded};
+use crate::guests::dispatch::{Outcome, Scripted, clean, recorded, tell_script};
 use crate::guests::guest::Trail;
 use crate::guests::script::ScriptEngine;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
+use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::script::TOOL;
 use crate::words::bound::Bound;
@@ -85,21 +86,30 @@ impl Script<'_> {
         // It takes its time, and may change what was looked at before.
         self.tasks.repeats().clear();
         match self.pass(records, &mut trail).await {
-            Ok(passed) => Outcome {
-                tool: TOOL.to_owned(),
-                seq: passed.seq,
-                at: passed.at,
-                result: passed.performed.result,
-                label: passed.performed.label,
-                trail,
-                spent: passed.performed.spent,
-            },
+            Ok(Passed { seq, at, performed }) => {
+                let behind = performed.label;
+                let (result, label) = match &performed.told {
+                    Some(told) => Scripted::seen(told, &behind, &self.caller),
+                    None => (performed.result, behind.clone()),
+                };
+                Outcome {
+                    tool: TOOL.to_owned(),
+                    seq,
+                    at,
+                    result,
+                    label,
+                    behind,
+                    trail,
+                    spent: performed.spent,
+                }
+            }
             Err((at, error)) => Outcome {
                 tool: TOOL.to_owned(),
                 seq: self.caller.parent,
                 at,
                 result: clean(self.station, Err(error)),
                 label: self.caller.label.clone(),
+                behind: self.caller.label.clone(),
                 trail,
                 spent: Spent::default(),
             },
@@ -123,8 +133,8 @@ impl Script<'_> {
         let caller = scripts.caller(&self.caller);
         let passed = self.station.gate.pass(&caller, call, async |permit| {
             let seq = permit.seq();
-            let _redeemed = permit.redeem();
-            self.perform(records, seq, trail).await
+            let (call, _within) = permit.redeem();
+            self.perform((&call, seq), records, trail).await
         });
         passed
             .await
@@ -134,8 +144,8 @@ impl Script<'_> {
     /// One life after the other, until the script ends or has to be left.
     async fn perform(
         &self,
+        (call, seq): (&Call, Seq),
         mut records: Vec<Record>,
-        seq: Seq,
         trail: &mut Trail,
     ) -> Performed<Value> {
         let began = Clock::instant();
@@ -167,10 +177,17 @@ impl Script<'_> {
         let content = recorded(self.station, &result, &label);
         let classes = &self.station.gate.policy().flows.classes;
         spent.us = Spent::since(began).us;
+        // It may spell what it was told of, and its user, who is there, may read that.
+        let unsaid = classes.is_secret(&label);
+        let told = tell_script(self.station, (&self.caller, call), (&result, &label));
+        let (told, label) = match told {
+            Some(Scripted { told, behind }) => (Some(told), behind),
+            None => (None, label),
+        };
         Performed {
             content,
-            // It may spell what it was told of, and its user, who is there, may read that.
-            unsaid: classes.is_secret(&label),
+            unsaid,
+            told,
             ..Performed::of(result, label, spent)
         }
     }

@@ -27,7 +27,7 @@ use crate::words::event::{Brought, Cause, Compacted, End, Event, InSession, Reco
 use crate::words::id::{Digest, RunId};
 use crate::words::label::Label;
 use crate::words::limits::SESSION_RUNS;
-use crate::words::message::Message;
+use crate::words::message::{Message, Observation};
 use crate::words::session::LOCAL;
 pub use crate::words::session::Session;
 
@@ -56,7 +56,10 @@ pub struct Earlier {
     /// Turns that were taken before.
     pub(super) turns: u32,
     messages: Vec<Message>,
+    /// What was behind all that was said.
     label: Label,
+    /// What of that later runs are told.
+    told: Label,
     folded: Option<Compacted>,
     compact: bool,
 }
@@ -77,7 +80,7 @@ impl Earlier {
     /// The context that a run with these records goes on with.
     pub(super) fn context(&mut self, records: &[Record]) -> Context {
         let messages = std::mem::take(&mut self.messages);
-        let mut context = Context::after(messages, self.label.clone());
+        let mut context = Context::after(messages, self.told.clone());
         if let Some(folded) = &self.folded {
             context.folded(folded);
         }
@@ -102,8 +105,10 @@ impl Earlier {
         if let Wished::Goal(goal) = wished_in(run, records)? {
             self.typed.extend(goal.said().map(str::to_owned));
         }
+        let withheld = |observation: &Observation| is_withheld(flows, observation);
         for record in records {
-            self.label = under(&self.label, &record.event);
+            self.label = under(&self.label, &record.event, |_| false);
+            self.told = under(&self.told, &record.event, withheld);
             if let Event::Compacted(compacted) = &record.event {
                 self.folded = Some(Compacted::clone(compacted));
             }
@@ -111,7 +116,22 @@ impl Earlier {
         Ok(())
     }
 
-    /// All that the run after is told, in one digest.
+    /// Without what no model may read. No model has: the run that was to be told of it ended with that, and so would each one
+    /// after it.
+    fn withhold(&mut self, flows: &Flows) {
+        for message in &mut self.messages {
+            if let Message::Tool { observation, .. } = message
+                && is_withheld(flows, observation)
+            {
+                WITHHELD.clone_into(&mut observation.text);
+                observation.ok = false;
+                observation.label = Label::default();
+                observation.flags.clear();
+            }
+        }
+    }
+
+    /// All that was said in the runs before, in one digest. What of it is withheld is for the policy of now to say.
     fn digest(&self) -> Digest {
         let summary = self.folded.as_ref();
         let summary = summary.map(|folded| (&folded.summary, folded.through));
@@ -292,6 +312,7 @@ impl Host {
             place,
             earlier: earlier.digest(),
         }));
+        earlier.withhold(flows);
         Ok(earlier)
     }
 }
@@ -480,12 +501,21 @@ fn messages_of(flows: &Flows, records: &[Record]) -> Vec<Message> {
 /// What a model was told of an answer that did not stand, as a later run is told.
 const AGAIN: &str = "That did not fit the JSON Schema of the answer.";
 
+/// Said in a later run in place of what no model may read.
+const WITHHELD: &str = "This was withheld: it is secret, and goes to no model.";
+
+/// Whether a later run is told nothing of what came of a call.
+fn is_withheld(flows: &Flows, observation: &Observation) -> bool {
+    flows.classes.holds_secret(&observation.label)
+}
+
 /// What a session is under the influence of once this has happened in a run of it: a run may have ended before any answer
-/// that bears the label of what it has read.
-fn under(label: &Label, event: &Event) -> Label {
+/// that bears the label of what it has read. What is withheld has none.
+fn under(label: &Label, event: &Event, is_withheld: impl Fn(&Observation) -> bool) -> Label {
     match event {
         Event::Started(started) => label.join(&started.influence()),
         Event::Replied { label: reply, .. } => label.join(reply),
+        Event::Observed { observation, .. } if is_withheld(observation) => label.clone(),
         Event::Observed { observation, .. } => label.join(&observation.label),
         Event::Brought(_)
         | Event::Prompted { .. }
@@ -509,7 +539,7 @@ mod tests {
     use super::*;
     use crate::words::event::{Narrowed, Started, Surface};
     use crate::words::label::{Sort, Source};
-    use crate::words::message::{Observation, Reply};
+    use crate::words::message::Reply;
 
     /// Each alone: of a run that failed in between there is nothing else.
     #[test]
@@ -546,9 +576,16 @@ mod tests {
         };
         let user = Label::of(Source::user());
         for event in [Event::Started(started), replied, observed] {
-            assert_eq!(under(&user, &event), user.join(&page), "{event:?}");
+            assert_eq!(
+                under(&user, &event, |_| false),
+                user.join(&page),
+                "{event:?}"
+            );
+            let is_observed = matches!(event, Event::Observed { .. });
+            let withheld = under(&user, &event, |_| true);
+            assert_eq!(withheld == user, is_observed, "{event:?}");
         }
         let resumed = Event::Resumed { traced: Vec::new() };
-        assert_eq!(under(&user, &resumed), user);
+        assert_eq!(under(&user, &resumed, |_| false), user);
     }
 }

@@ -117,6 +117,17 @@ pub enum WishedArgs {
     Broken(String),
 }
 
+impl WishedArgs {
+    /// What they are, where they are JSON.
+    #[must_use]
+    pub fn json(&self) -> Option<&Value> {
+        match self {
+            Self::Json(value) => Some(value),
+            Self::Broken(_) => None,
+        }
+    }
+}
+
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

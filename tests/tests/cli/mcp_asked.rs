@@ -612,14 +612,28 @@ fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
     let mut client = Client::start(&station);
     let source = format!("{spells} throw new Error(said)");
     let failed = client.call("run_script", json!({"source": source}));
-    assert_eq!(code(&failed), "VALIDATION_ERROR");
-    assert!(!failed.to_string().contains("canary"), "{failed}");
-    let meta = &failed["structuredContent"]["meta"];
-    assert_eq!(
-        (&meta["usage"], &meta["durationMs"]),
-        (&json!({"us": 0}), &json!(0)),
-        "{failed}"
-    );
+    let records = station.records();
+    let last = records.last().expect("an end");
+    assert_eq!(last["code"], "script_failed", "{last}");
+    let records = Value::from(records).to_string();
+    assert!(!records.contains("canary"), "{records}");
+    let source = format!("{spells} await tools.text.count({{text: 'a'}}); return said");
+    let done = client.call("run_script", json!({"source": source}));
+    // Whether it failed, and which tools it has called, would spell it as well.
+    for told in [&failed, &done] {
+        assert_eq!(told["isError"], false, "{told}");
+        assert!(!told.to_string().contains("canary"), "{told}");
+        assert!(text(told).contains("lazaret runs show"), "{told}");
+        assert_eq!(text(told), text(&done));
+        let envelope = &told["structuredContent"];
+        assert_eq!(envelope["data"]["ended"], true, "{told}");
+        let meta = &envelope["meta"];
+        assert_eq!(
+            (&meta["usage"], &meta["durationMs"], &meta["label"]),
+            (&json!({"us": 0}), &json!(0), &json!(["secret:*"])),
+            "{told}"
+        );
+    }
     let records = Value::from(station.records()).to_string();
     assert!(!records.contains("canary"), "{records}");
 
@@ -644,7 +658,7 @@ fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
         .prints(&["canary"]);
     station.run(&["ask", "allow", question]).ends(0);
     let done = client.call("resume_run", envelope["resume"].clone());
-    assert_eq!(done["structuredContent"]["data"]["done"], true, "{done}");
+    assert_eq!(done["structuredContent"]["data"]["ended"], true, "{done}");
     // What came of it is not on record, and is told again as it was.
     let again = client.call("resume_run", envelope["resume"].clone());
     assert_eq!(
@@ -660,4 +674,25 @@ fn what_a_script_spells_of_a_secret_is_told_to_no_client() {
     assert_eq!(code(&heard["result"]), "CONFIRMATION_REQUIRED");
     assert!(!heard.to_string().contains("canary"), "{heard}");
     client.end().ends(0);
+}
+
+/// What a script calls once it knows something of a secret, it may choose by that: its client hears of no such call.
+#[test]
+fn what_a_script_calls_that_knows_a_secret_no_client_hears() {
+    let station = Station::with(KEYS);
+    station.write("keys/pin.txt", "The pin is 7391.");
+    let count = "await tools.text.count({text: 'a'})";
+    let knows = "await tools.files.search({path: 'keys', pattern: '7391'}); ";
+    for (before, heard) in [("", true), (knows, false)] {
+        // In each process a component is loaded once, and that is told.
+        let mut client = Client::start(&station);
+        let args = json!({"source": format!("{before}{count}")});
+        let call =
+            json!({"name": "run_script", "arguments": args, "_meta": {"progressToken": "p"}});
+        client.ask("tools/call", call);
+        let told = json!(client.said("notifications/progress")).to_string();
+        assert!(told.contains("script.run: "), "{told}");
+        assert_eq!(told.contains("text.count: "), heard, "{told}");
+        client.end().ends(0);
+    }
 }

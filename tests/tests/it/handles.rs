@@ -287,7 +287,7 @@ async fn handles_are_there_after_a_restart() {
 async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
     let server = page().await;
     let source = format!(
-        "const key = await tools.safe.run({{}});
+        "const key = {{$handle: 'h1'}};
         await reveal(await tools.web.get_page({{url: '{}'}}));
         const code = '(key) => {{ let sum = 0; for (let i = 0; i < 400000; i++) sum += i; return sum + key.length }}';
         void tools.handle.isolate({{code, of: [key]}}).catch(() => {{}});
@@ -298,6 +298,7 @@ async fn what_is_secret_is_behind_the_wishes_of_a_script_after_a_restart_too() {
         url(&server, "/page")
     );
     let replies = [
+        json!({"calls": [call("safe.run", json!({}))]}),
         json!({"calls": [call("run_script", json!({"source": source}))]}),
         json!({"text": "Done."}),
     ];

@@ -2,6 +2,7 @@
 //! than by a person's own hands.
 
 mod beside;
+mod secrets;
 
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::flow::lines::Mode;
@@ -501,6 +502,8 @@ fn beside_letters(inbox: &str) -> String {
         access = \"write\"
         [grants.\"files.read\"]
         mounts = {{ inbox = \"read\", docs = \"read\" }}
+        [grants.\"files.list\"]
+        mounts = {{ inbox = \"read\", docs = \"read\" }}
         [grants.\"files.write\"]
         mounts = {{ {inbox} out = \"write\" }}
         [grants.\"hostile.call_each\"]
@@ -529,7 +532,7 @@ fn sees(first: &str) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_script_that_sees_a_call_under_way_is_behind_all_that_it_could_read() {
     const READS: &str = "inbox = \"read\",";
-    let write = "tools.files.write({path: 'out/docs.txt', content: 'docs/a.txt'})";
+    let write = "tools.files.write({path: 'inbox/docs.txt', content: 'docs/a.txt'})";
     let each = "tools.hostile.call_each({tools: ['files.read'], args: {path: 'docs/a.txt'}})";
     for (first, inbox, later) in [
         (write, READS, READS),
@@ -617,14 +620,24 @@ async fn a_script_that_sees_a_secret_tool_under_way_is_behind_the_secret() {
     }
 }
 
-/// What a call could have read that failed is behind what comes after it, in a later life too: where it came to an end, nobody
-/// knows.
+/// What a call was let read that failed is behind what comes after it, in a later life too; and nothing else that it could have
+/// read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_call_that_failed_could_have_read_is_behind_what_comes_after_it() {
-    let reads = "tools.files.read({}).catch(() => {})";
+async fn what_a_call_that_failed_was_let_read_is_behind_what_comes_after_it() {
+    let reads = |args: &str| format!("tools.files.read({{{args}}}).catch(() => {{}})");
     // It reads nothing, and nobody outside sees when it begins: what it leaves is nothing of the other.
     let asked = "tools.hostile.call_each({tools: [], args: {}}).catch(() => {})";
-    for first in [reads, &format!("Promise.all([{reads}, {asked}])")] {
+    let (inbox, docs) = (
+        reads("path: 'inbox/none.txt'"),
+        reads("path: 'docs/none.txt'"),
+    );
+    for (first, is_behind) in [
+        (inbox.clone(), true),
+        (docs, false),
+        // It was turned down before it read anything.
+        (reads(""), false),
+        (format!("Promise.all([{inbox}, {asked}])"), true),
+    ] {
         let source = format!("await {first}; await tools.text.count({{text: 'a'}}); return 1");
         let replies = [
             calls(json!([{"tool": "run_script", "args": {"source": source}}])),
@@ -638,7 +651,7 @@ async fn what_a_call_that_failed_could_have_read_is_behind_what_comes_after_it()
             .replies(&replies);
         let mut rig = rig.kept().await.open().await;
         let (run, answer) = rig.pursue("Go on.").await;
-        if first != reads {
+        if first.contains("Promise") {
             assert_eq!(answer.expect_err("a question").code(), Code::Asked);
             rig.answer(Say::Deny).await;
             rig = rig.restart().await;
@@ -646,10 +659,8 @@ async fn what_a_call_that_failed_could_have_read_is_behind_what_comes_after_it()
         }
         let counts = said(&rig, &run, "text.count").await;
         assert_eq!(counts.len(), 1, "{first}: {counts:?}");
-        assert!(
-            counts[0].1.contains("scalar:file:inbox"),
-            "{first}: {counts:?}"
-        );
+        let found = counts[0].1.contains("scalar:file:inbox");
+        assert_eq!(found, is_behind, "{first}: {counts:?}");
     }
 }
 

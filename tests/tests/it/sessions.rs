@@ -275,6 +275,28 @@ async fn what_is_secret_is_never_folded() {
     }
 }
 
+/// What no model may read ended its run: a later one of the session is told that it was withheld, and goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_told_of_a_secret_for_nothing_is_withheld_from_later_runs() {
+    let class = "[flow]\nbits = 5\n[flow.classes]\n\"file:inbox\" = { integrity = \"trusted\", secrecy = \"secret\" }";
+    let fails = json!({"calls": [{"tool": "files.read", "args": {"path": "inbox/none.txt"}}]});
+    let rig = Rig::of(&format!("{class}\n{FILES}"));
+    let rig = rig.replies(&[fails, say("This was withheld", "Done.")]);
+    let rig = rig.kept().await.open().await;
+    let (_, answer) = rig.pursue_in_session("work", "Look.").await;
+    assert_eq!(answer.expect_err("no model").code(), Code::Denied);
+    let rig = rig.restart().await;
+    let (run, answer) = rig.pursue_in_session("work", "And now?").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let labels = records.iter().filter_map(|record| match &record.event {
+        Event::Replied { label, .. } => Some(label.to_string()),
+        _ => None,
+    });
+    let labels: Vec<String> = labels.collect();
+    assert!(!labels[0].contains("inbox"), "{labels:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_goes_on_has_the_summary_that_it_had() {
     let mut replies = vec![read(); 8];

@@ -1,10 +1,11 @@
 //! Surfaces: what comes over each of them, and who reads what it is answered.
 
+use lazaret::gate::journal::Watcher;
 use lazaret::runs::host::Called;
 use lazaret::runs::left::Program;
 use lazaret::runs::written::Written;
 use lazaret::surfaces::wish::{self, Options};
-use lazaret::words::event::{Answer as Say, Event, Surface};
+use lazaret::words::event::{Answer as Say, End, Event, Glimpse, Sight, Surface};
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
 
@@ -109,11 +110,15 @@ async fn what_a_script_spells_of_a_secret_goes_to_no_model_and_on_no_record() {
     for surface in Surface::ALL {
         let for_models = is_for_models(surface);
         let failed = sent(&rig, surface, &format!("{SPELLS} throw new Error(said)")).await;
-        let error = failed.outcome.result.expect_err("it throws");
-        assert_eq!(error.code(), Code::ScriptFailed);
-        let spelled = error.message().contains("canary");
-        assert_eq!(spelled, !for_models, "{surface:?}: {error}");
-        assert_eq!(error.message().contains("line"), !for_models, "{error}");
+        match &failed.outcome.result {
+            Ok(told) => assert!(for_models && told["ended"] == true, "{surface:?}: {told}"),
+            Err(error) => {
+                assert!(!for_models, "{surface:?}: {error}");
+                assert_eq!(error.code(), Code::ScriptFailed);
+                let said = error.message();
+                assert!(said.contains("canary") && said.contains("line"), "{said}");
+            }
+        }
 
         let done = sent(&rig, surface, &format!("{SPELLS} return said")).await;
         let told = done.outcome.result.expect("it returns").to_string();
@@ -126,13 +131,59 @@ async fn what_a_script_spells_of_a_secret_goes_to_no_model_and_on_no_record() {
             let again = again.expect("it has ended").outcome;
             assert!(!format!("{again:?}").contains("canary"), "{again:?}");
             match (again.result, is_done) {
-                (Ok(told), true) => assert!(for_models && told["done"] == true, "{told}"),
+                (Ok(told), _) => assert!(for_models && told["ended"] == true, "{told}"),
                 // Of a person's own run no record has what they were told.
                 (Err(gone), true) => assert!(!for_models, "{gone}"),
-                (Ok(told), false) => panic!("it threw: {told}"),
-                (Err(error), false) => assert_eq!(error.code(), Code::ScriptFailed),
+                (Err(error), false) => {
+                    assert!(!for_models, "{error}");
+                    assert_eq!(error.code(), Code::ScriptFailed);
+                }
             }
         }
+    }
+}
+
+/// By whether it fails, with which code, and which tools it calls, a script spells a secret to whoever runs it again and again: of
+/// each end a model is told the same, at once and later. The record has what it was, and who was behind it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_is_told_the_same_however_a_script_ends_that_knows_a_secret() {
+    let rig = with_keys("").await;
+    for surface in [Surface::Mcp, Surface::AiSdk] {
+        let mut told = Vec::new();
+        for (end, is_well) in [
+            ("return 1", true),
+            (
+                "await tools.text.count({text: 'a'}); return {ended: false}",
+                true,
+            ),
+            ("throw new Error('x')", false),
+            ("await tools.files.read({path: 'keys/none'})", false),
+            ("await new Promise(() => {})", false),
+        ] {
+            let called = sent(&rig, surface, &format!("{SPELLS} {end}")).await;
+            let run = called.run.clone();
+            let again = rig.host.ended(&run).await.expect("it is on record");
+            for called in [called, again.expect("it has ended")] {
+                let envelope = wish::Answered::of(called, surface).envelope;
+                told.push(envelope.to_string().replace(run.as_str(), "RUN"));
+            }
+            let records = rig.records(&run).await;
+            let last = records.last().map(|record| &record.event);
+            let Some(Event::Stopped(stopped)) = last else {
+                panic!("it has ended: {last:?}");
+            };
+            let done = matches!(stopped.end, End::Done { .. });
+            assert_eq!(done, is_well, "{end}: {stopped:?}");
+            let shown = records.iter().rev().find_map(|record| match &record.event {
+                Event::Judged(judged) => Some(judged.label.to_string()),
+                _ => None,
+            });
+            let shown = shown.expect("it was shown");
+            assert!(shown.contains("file:keys"), "{end}: {shown}");
+        }
+        told.dedup();
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(told[0].contains("lazaret runs show"), "{told:?}");
     }
 }
 
@@ -181,7 +232,7 @@ async fn a_question_that_spells_a_secret_is_put_to_persons_alone() {
 async fn what_is_asked_is_under_the_influence_of_what_was_under_way() {
     let rig = with_keys("\"notes.put\"").await;
     let source =
-        "const going = [tools.text.count({text: 'a'}), tools.files.write({path: 'out/b.txt', content: 'b'})];
+        "const going = [tools.text.count({text: 'a'}), tools.files.write({path: 'keys/b.txt', content: 'b'}).catch(() => 0)];
         await going[0];
         const asked = tools.notes.put({key: ['can', 'ary'].join(''), text: 'x'});
         await going[1];
@@ -211,8 +262,14 @@ async fn what_a_secret_took_is_told_to_no_model() {
             true => {
                 assert_eq!(*usage, json!({"us": 0}), "{envelope}");
                 assert_eq!(envelope["meta"]["durationMs"], 0, "{envelope}");
+                // Nor whose labels it has met.
+                assert_eq!(envelope["meta"]["label"], json!(["secret:*"]));
             }
-            false => assert!(usage["fuel"].as_u64() > Some(0), "{envelope}"),
+            false => {
+                assert!(usage["fuel"].as_u64() > Some(0), "{envelope}");
+                let label = envelope["meta"]["label"].to_string();
+                assert!(label.contains("file:keys"), "{envelope}");
+            }
         }
         let again = rig.host.ended(&run).await.expect("it is on record");
         let again = again.expect("it has ended").outcome.spent;
@@ -254,4 +311,58 @@ async fn what_a_model_reads_over_a_surface_is_treated_by_its_label() {
         let removed = error.message().contains("[removed]");
         assert_eq!(removed, for_models, "{error:?}");
     }
+}
+
+/// How far a watcher is told that something is, by tool and first word, and whether a client's model overhears it.
+async fn overheard(rig: &Rigged, watcher: &mut Watcher) -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    while let Some(sight) = watcher.seen().await {
+        let Sight::Glimpse { glimpse, .. } = sight else {
+            continue;
+        };
+        let Glimpse::Progress {
+            tool,
+            message,
+            label,
+            ..
+        } = glimpse
+        else {
+            continue;
+        };
+        let heard = rig.host.overheard(&message, &label).is_some();
+        let word = message.split(' ').next().unwrap_or_default();
+        all.push((format!("{tool}: {word}"), heard));
+    }
+    all
+}
+
+/// That a call begins, or is made again and why, is chosen by whoever makes it, and told by what it has read: where that is
+/// secret, no client hears of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_call_under_a_secret_no_client_hears_how_far_it_is() {
+    let more = json!({"sensitivity": "secret", "retry": {"retries": 1, "delay_ms": 1}});
+    let fails = saying::failing("safe", &more, true, &json!({}));
+    let rig = Rig::of("[flow]\nmode = \"off\"").component("safe", &fails);
+    let rig = rig.open().await;
+    let heard = |all: &[(String, bool)], what: &str| {
+        let found = all.iter().find(|(said, _)| said == what);
+        found.map(|(_, heard)| *heard)
+    };
+
+    let run = rig.host.new_run();
+    let mut watcher = rig.host.watch(&run);
+    let called = rig.call_in(run, &Tasks::new(), ("safe.run", "{}")).await;
+    assert!(called.outcome.result.is_err(), "{called:?}");
+    let all = overheard(&rig, &mut watcher).await;
+    assert_eq!(heard(&all, "safe.run: running"), Some(true), "{all:?}");
+    assert_eq!(heard(&all, "safe.run: attempt"), Some(false), "{all:?}");
+
+    let run = rig.host.new_run();
+    let mut watcher = rig.host.watch(&run);
+    let source = "await tools.safe.run({}).catch(() => 0); await tools.text.count({text: 'a'})";
+    let called = rig.script_in(run, &Tasks::new(), source).await;
+    assert!(called.outcome.result.is_ok(), "{called:?}");
+    let all = overheard(&rig, &mut watcher).await;
+    assert_eq!(heard(&all, "script.run: running"), Some(true), "{all:?}");
+    assert_eq!(heard(&all, "text.count: running"), Some(false), "{all:?}");
 }

@@ -170,6 +170,9 @@ const SPEAKERS: &str = "flow.mode = \"off\"
     [mounts.out]\npath = \"out\"\naccess = \"write\"
     [grants.\"hostile.*\"]\nmounts = { out = \"write\" }\nnotes = \"write\"\ncalls = [\"*\"]";
 
+/// What the host says of a call that begins.
+const OWN: [&str; 2] = ["compiling (once, then cached)", "running"];
+
 /// What a tool says on its way, with whoever had influence on it by then.
 async fn said_on_the_way(rig: &Rigged, tool: &str, args: Value) -> Vec<(String, Label)> {
     let (run, tasks) = (rig.host.new_run(), Tasks::new());
@@ -182,14 +185,14 @@ async fn said_on_the_way(rig: &Rigged, tool: &str, args: Value) -> Vec<(String, 
             continue;
         };
         match glimpse {
-            // What has no label is the host's own.
+            // The host's own words are about the call, and no tool's.
             Glimpse::Progress { message, label, .. }
             | Glimpse::Said { message, label, .. }
             | Glimpse::Artifact {
                 name: message,
                 label,
                 ..
-            } if !label.is_empty() => {
+            } if !OWN.contains(&message.as_str()) => {
                 said.push((message, label));
             }
             _ => {}

@@ -97,7 +97,9 @@ impl<'a> Around<'a> {
         let done = match self.before(&steps, (call, within)).await {
             Ok(Begun::Call(call, within)) => {
                 let call = (call.as_ref(), within);
-                visit(self.on, call).await?
+                // What its steps have read stays, also where its guest has not begun.
+                let done = visit(self.on, call).await;
+                done.unwrap_or_else(|error| without_guest(Err(error)))
             }
             Ok(Begun::Data(value)) => without_guest(fitting(self.on.tool, value)),
             Err(error) => without_guest(Err(error)),

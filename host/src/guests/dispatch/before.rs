@@ -19,6 +19,7 @@ pub(super) struct Before {
     failed: u32,
     /// What influenced them: that there is another one is their doing.
     label: Label,
+    behind: Label,
     logs: Vec<LogLine>,
 }
 
@@ -52,6 +53,8 @@ impl Before {
         wait_ms: u64,
     ) -> Outcome {
         self.failed = self.failed.saturating_add(1);
+        self.label = self.label.join(&outcome.label);
+        self.behind = self.behind.join(&outcome.behind);
         let why = outcome.result.as_ref().err().map(Error::code);
         let message = format!(
             "attempt {} failed ({}); again in {wait_ms} ms",
@@ -64,7 +67,7 @@ impl Before {
             tool: shown(&outcome.tool),
             message: message.clone(),
             percent: None,
-            label: Label::default(),
+            label: self.label.clone(),
         };
         journal.glimpse(&caller.run, glimpse);
         self.logs.push(LogLine {
@@ -73,7 +76,6 @@ impl Before {
             fields: serde_json::json!({}),
             time: journal.clock().now_ms(),
         });
-        self.label = self.label.join(&outcome.label);
         outcome
     }
 
@@ -81,6 +83,7 @@ impl Before {
     pub(super) fn joined(self, mut outcome: Outcome) -> Outcome {
         if self.failed > 0 {
             outcome.label = outcome.label.join(&self.label);
+            outcome.behind = outcome.behind.join(&self.behind);
             outcome.trail.logs.splice(0..0, self.logs);
             let attempts = self.failed.saturating_add(1);
             outcome.result = outcome.result.map_err(|error| match error.code() == Code::TooSlow {

@@ -7,7 +7,6 @@ use crate::rules::caller::Caller;
 use crate::rules::flow::handles::Handles;
 use crate::words::error::Result;
 use crate::words::event::Glimpse;
-use crate::words::label::Label;
 
 /// Takes bits out of what may leave handles in this run.
 ///
@@ -27,7 +26,7 @@ pub(super) fn leave(
         level: "info",
         message: format!("{bits} bits left a handle; {left} of {most} may still"),
         fields: Map::new(),
-        label: Label::default(),
+        label: caller.label.clone(),
     };
     station.gate.journal().glimpse(&caller.run, said);
     Ok(())

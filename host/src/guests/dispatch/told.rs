@@ -86,6 +86,7 @@ pub(super) fn tell_fault(
     // all that is held.
     let name = held.hold(naming(caller), &said, label);
     let name = name.map_err(|error| Untold::crowded(error, &held))?;
+    keep_from_model(flows, caller, (&mut held, &name));
     held.failed();
     if apart {
         held.charge(bits, flows.bits)?;
@@ -108,8 +109,15 @@ fn plainly(error: &Error, what: &str) -> String {
     failed.message().to_owned()
 }
 
+/// What a script makes once it knows something of a secret, its model is not told of.
+fn keep_from_model(flows: &Flows, caller: &Caller, (held, name): (&mut Handles, &str)) {
+    if caller.origin == Origin::Script && flows.classes.is_secret(&caller.label) {
+        held.hide(name);
+    }
+}
+
 /// What a card names of what came of a call.
-fn named(caller: &Caller, call: &Call, held: &Handles, label: &Label) -> Label {
+pub(super) fn named(caller: &Caller, call: &Call, held: &Handles, label: &Label) -> Label {
     let given = call.wish.as_ref().map(|wish| held.named_in(wish));
     let known = caller.label.join(&given.unwrap_or_default());
     handles::named(call, &known, label)
@@ -157,7 +165,7 @@ fn see(
 }
 
 /// Takes the bits of a success out of the run's; whether there were so many.
-fn succeeded(station: &Station, caller: &Caller, held: &mut Handles) -> bool {
+pub(super) fn succeeded(station: &Station, caller: &Caller, held: &mut Handles) -> bool {
     let bits = held.bits_of_success();
     let paid = bits == 0 || leave(station, caller, held, bits).is_ok();
     if paid {
@@ -222,12 +230,15 @@ pub(super) fn tell(
                 }
                 Err(error) => return Err(Untold::crowded(error, &held)),
             };
+            keep_from_model(flows, caller, (&mut held, &name));
             let made = match altered {
                 true => Made::OfHandles,
                 false => Made::of(flows, &call.places, (label, &caller.label)),
             };
             let named = named(caller, call, &held, label);
-            let success = Success::of(flows, (&call.places, label), &caller.label);
+            let by_script = caller.origin == Origin::Script;
+            let wisher = (&caller.label, by_script);
+            let success = Success::of(flows, (&call.places, label), wisher);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);

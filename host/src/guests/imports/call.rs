@@ -21,9 +21,10 @@ impl Host for Inside {
         let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
         let args = read_args(&station, &caller, (&tool, &args));
         let args = args.map_err(|error| visit.refuse(&error))?;
+        let called = (tool.as_str(), args.json());
         let awaited = station
             .catalog
-            .behind(&tool, &caller, station.gate.policy());
+            .behind(called, &caller, station.gate.policy());
         let under_way = visit.heard.under_way(Some(awaited));
         let request = Request { tool, args };
         let inner = tasks.clone();

@@ -262,6 +262,18 @@ impl Classes {
         told.fold(kept, |label, source| label.with(source))
     }
 
+    /// What of that counts for whoever wishes under this influence: all of it where a stranger may have told them what to wish,
+    /// and what is secret in any case, since their model is somebody outside.
+    #[must_use]
+    pub fn counting(&self, told: Label, wisher: &Label) -> Label {
+        if self.is_tainted(wisher) {
+            return told;
+        }
+        let is_secret = |source: &&Source| self.of(source).secrecy == Secrecy::Secret;
+        let secret = told.sources().filter(is_secret).cloned();
+        secret.fold(Label::default(), |label, source| label.with(source))
+    }
+
     /// Whether policy says itself of what class it is.
     #[must_use]
     pub fn says(&self, source: &Source) -> bool {
@@ -284,14 +296,28 @@ impl Classes {
     }
 
     /// Whether there is something in it that nobody outside may read, and not only whether a call with it went well: no
-    /// scalar leaves a handle that is secret ([`super::handles::fate`]), and of a failure, or why a wish was turned down,
-    /// neither kind nor place is told. So whether it went well, which bits were taken for, is all that a scalar of a secret
-    /// stands for.
+    /// scalar leaves a handle that is secret ([`super::handles::fate`]), of a failure, or why a wish was turned down,
+    /// neither kind nor place is told, and what a script makes of what it knows of a secret is held. So whether it went well,
+    /// which bits were taken for, is all that a scalar of a secret stands for.
     #[must_use]
     pub fn holds_secret(&self, label: &Label) -> bool {
         let told = |source: &&Source| source.sort() != Sort::Scalar;
         let mut sources = label.sources().filter(told);
         sources.any(|source| self.of(source).secrecy == Secrecy::Secret)
+    }
+
+    /// What of a label may be named to a model that is told something under `label`. Whoever knows something of a secret chooses
+    /// by that which calls succeed and fail, and each brings a scalar: which of them there are, and how many, would spell it.
+    #[must_use]
+    pub fn nameable(&self, named: &Label, label: &Label) -> Label {
+        if !self.is_secret(label) {
+            return named.clone();
+        }
+        let plain = named
+            .sources()
+            .filter(|source| source.sort() != Sort::Scalar);
+        let plain = plain.cloned();
+        plain.fold(Label::default(), |all, source| all.with(source))
     }
 
     /// The untrusted sources of a label.
@@ -398,6 +424,15 @@ mod tests {
             let found = classes.kept_from_others(&label) == label;
             assert_eq!(found, is_kept, "{text} {secrecy:?}");
         }
+    }
+
+    #[test]
+    fn what_is_secret_counts_for_everybody_and_what_is_private_under_a_strangers_influence() {
+        let told = label("scalar:file:docs scalar:secret:k secret:k");
+        let (user, page) = (label("user"), label("user web:https://a.test"));
+        assert_eq!(classes().counting(told.clone(), &page), told);
+        let secret = label("scalar:secret:k secret:k");
+        assert_eq!(classes().counting(told, &user), secret);
     }
 
     #[test]

@@ -6,14 +6,15 @@
 
 mod most;
 mod naming;
+mod unseen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use most::over;
-pub use naming::{is_foreseen_in, named, readable};
+pub use naming::{asked, is_foreseen_in, named, readable};
 
 use super::apart::fault_in;
 use super::leaves::{at, texts_at};
@@ -26,7 +27,7 @@ use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
 use crate::words::label::Label;
 use crate::words::length::json_bytes;
-use crate::words::limits::{HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, HANDLES_NAMED};
+use crate::words::limits::{HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES};
 
 /// The key by which a handle is told from a value.
 pub const KEY: &str = "$handle";
@@ -44,6 +45,10 @@ const CHARGED: &str = "charged";
 const TELLS: &str = "tells";
 /// What is taken each time that a row of successes has twice as many.
 const ROW_BITS: u32 = 2;
+/// The key of that a script has ended, and no more.
+const ENDED: &str = "ended";
+/// The key of what whoever has a card can do with it.
+const USE: &str = "use";
 /// The key of why nobody is told of an outcome.
 const WITHHELD: &str = "withheld";
 /// Tools whose outcome is a scalar that may leave a handle.
@@ -55,6 +60,8 @@ pub struct Handles {
     held: BTreeMap<String, Held>,
     /// What had influence on what is no longer there, by its name.
     gone: BTreeMap<String, Label>,
+    /// What the model of its run was not told of, by name.
+    unseen: BTreeSet<String>,
     /// Everything that had influence on anything which it has held.
     all: Label,
     /// So many there may be before another one is made.
@@ -206,35 +213,13 @@ impl Handles {
     /// # Errors
     /// `NotFound`, in the same words for one that was made up and one of another run.
     pub fn get(&self, name: &str) -> Result<&Held> {
-        let held = self.held.get(name);
-        held.ok_or_else(|| {
-            let what = format!(
-                "handle `{}` in this run, which holds {}",
-                shown(name),
-                self.names()
-            );
-            Error::not_found(what)
-        })
+        self.held.get(name).ok_or_else(|| self.no_such(name))
     }
 
     /// Whether a handle is called so, or was, though what it held is no longer there: the name stands for that one.
     #[must_use]
     pub fn knows(&self, name: &str) -> bool {
         self.label_of(name).is_some()
-    }
-
-    /// The names of what is held, for whoever has mistaken one.
-    fn names(&self) -> String {
-        let some = self.held.keys().take(HANDLES_NAMED).cloned();
-        let some: Vec<String> = some.collect();
-        match (
-            some.is_empty(),
-            self.held.len().saturating_sub(HANDLES_NAMED),
-        ) {
-            (true, _) => "nothing".to_owned(),
-            (false, 0) => some.join(", "),
-            (false, more) => format!("{} and {more} more", some.join(", ")),
-        }
     }
 
     /// What the handles that stand in these arguments hold, or held, is under the influence of all this.
@@ -564,19 +549,20 @@ pub fn fate(
 
 /// What whoever is told `told` in place of an outcome is under the influence of by that: of a handle nothing, since
 /// it has not read what that holds; of a scalar, of the kind of a failure, of a success that tells something of what
-/// was given or read, or of a text that a person has made their own words, nothing but who may read it. That there was no room for an
+/// was given or read, of a script's end, or of a text that a person has made their own words, nothing but who may read it. That there was no room for an
 /// outcome says how large that is, and all others; and a success for which no bits were left is not free of anything.
 #[must_use]
 pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
     if is_withheld(told) || was_charged(told) == Some(false) {
         return label.clone();
     }
-    let leaves = match handle_in(told) {
-        Some(_) => [BITS, TELLS, CHARGED]
-            .iter()
-            .any(|key| told.get(key).is_some()),
-        None => tool == ADOPT || SCALARS.contains(&tool),
-    };
+    let leaves = told.get(ENDED).is_some()
+        || match handle_in(told) {
+            Some(_) => [BITS, TELLS, CHARGED]
+                .iter()
+                .any(|key| told.get(key).is_some()),
+            None => tool == ADOPT || SCALARS.contains(&tool),
+        };
     if leaves || fault_in(told).is_some() {
         label.of_scalar()
     } else {
@@ -614,13 +600,21 @@ pub enum Success {
 
 impl Success {
     /// Of a call that was given handles at these places, and has `read` for itself. It tells something to whoever is under a
-    /// stranger's influence, who may have chosen the call for that. A plan that nobody else had a hand in asks nothing.
+    /// stranger's influence, who may have chosen the call for that. A plan that nobody else had a hand in asks nothing; but its
+    /// script has a clock, and says what it likes to its model: of what is secret it is told something.
     #[must_use]
-    pub fn of(flows: &Flows, (places, read): (&[String], &Label), caller: &Label) -> Self {
+    pub fn of(
+        flows: &Flows,
+        (places, read): (&[String], &Label),
+        (caller, by_script): (&Label, bool),
+    ) -> Self {
         let classes = &flows.classes;
         let kept = || classes.kept_from_others(&read.without(caller));
         if !classes.is_tainted(caller) {
-            Self::Silent
+            match by_script && classes.is_secret(read) {
+                true => Self::OfRead,
+                false => Self::Silent,
+            }
         } else if !places.is_empty() {
             Self::OfHandles
         } else if kept() != Label::default() {
@@ -643,9 +637,21 @@ pub fn charged(card: Value, charged: bool) -> Value {
     with_mark(card, CHARGED, charged)
 }
 
-fn with_mark(mut card: Value, key: &str, mark: bool) -> Value {
+/// A card that says what whoever has it can do with it.
+#[must_use]
+pub fn to_use(card: Value, how: &str) -> Value {
+    with_mark(card, USE, how)
+}
+
+/// What is told of a script of which not even that it went well is told.
+#[must_use]
+pub fn ended(why: &str) -> Value {
+    with_mark(json!({}), ENDED, why)
+}
+
+fn with_mark(mut card: Value, key: &str, mark: impl Into<Value>) -> Value {
     if let Some(card) = card.as_object_mut() {
-        card.insert(key.to_owned(), json!(mark));
+        card.insert(key.to_owned(), mark.into());
     }
     card
 }
@@ -701,7 +707,8 @@ pub fn card(
     let mut card = Map::new();
     card.insert(KEY.to_owned(), json!(name));
     card.insert("of".to_owned(), json!(tool.as_str()));
-    card.insert("label".to_owned(), json!(plain::sources(named)));
+    let told = flows.classes.nameable(named, label);
+    card.insert("label".to_owned(), json!(plain::sources(&told)));
     if made != Made::Anew {
         return Value::Object(card);
     }

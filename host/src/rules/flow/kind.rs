@@ -86,19 +86,14 @@ impl Kind {
         }
     }
 
-    /// Whether it means something at its own service alone: at another one, whoever writes or registers there may have chosen
-    /// what is called so.
+    /// Whether such a value means something at its own service alone: at another one, whoever writes or registers there may have
+    /// chosen what is called so. An account is one everywhere by its international number.
     #[must_use]
-    pub fn is_of_one_service(self) -> bool {
+    pub fn is_of_one_service(self, value: &str) -> bool {
         match self {
             Self::Id | Self::User => true,
-            Self::Mail
-            | Self::Account
-            | Self::Address
-            | Self::Url
-            | Self::File
-            | Self::Name
-            | Self::Value => false,
+            Self::Account => !is_iban(value),
+            Self::Mail | Self::Address | Self::Url | Self::File | Self::Name | Self::Value => false,
         }
     }
 
@@ -126,6 +121,28 @@ impl Kind {
             }
         }
     }
+}
+
+/// Whether this is an international bank account number (ISO 13616): a country's two letters, two check digits, and at most 30
+/// more letters and digits, which leave 1 when divided by 97 (ISO 7064). Countries' own lengths are left to banks.
+fn is_iban(text: &str) -> bool {
+    let of_land = |(at, c): (usize, char)| match at {
+        0 | 1 => c.is_ascii_uppercase(),
+        2 | 3 => c.is_ascii_digit(),
+        _ => c.is_ascii_uppercase() || c.is_ascii_digit(),
+    };
+    if !(15..=34).contains(&text.len()) || !text.chars().enumerate().all(of_land) {
+        return false;
+    }
+    let (head, rest) = text.split_at(4);
+    let digits = rest.chars().chain(head.chars());
+    let rest = digits
+        .filter_map(|c| c.to_digit(36))
+        .fold(0, |rest, digit| {
+            let shift = if digit > 9 { 100 } else { 10 };
+            (rest * shift + digit) % 97
+        });
+    rest == 1
 }
 
 /// A leaf as the text that a person would have typed; nothing for what says nothing.
@@ -164,13 +181,23 @@ mod tests {
 
     #[test]
     fn what_a_service_calls_something_means_nothing_at_another() {
-        for (kind, is_of_one) in [
-            (Kind::Id, true),
-            (Kind::User, true),
-            (Kind::Mail, false),
-            (Kind::Name, false),
+        for (kind, value, is_of_one) in [
+            (Kind::Id, "7", true),
+            (Kind::User, "anna", true),
+            (Kind::Mail, "anna@x.com", false),
+            (Kind::Name, "Anna", false),
+            (Kind::Account, "anna-7", true),
+            (Kind::Account, "GB82WEST12345698765432", false),
+            (Kind::Account, "NO9386011117947", false),
+            (Kind::Account, "MT84MALT011000012345MTLCAST001S", false),
+            // Another check digit, lower case, what it is too short for, and what is none.
+            (Kind::Account, "GB83WEST12345698765432", true),
+            (Kind::Account, "gb82west12345698765432", true),
+            (Kind::Account, "GB82WEST1234", true),
+            (Kind::Account, "8282WEST12345698765432", true),
+            (Kind::Account, "GB82WEST1234569876543ü", true),
         ] {
-            assert_eq!(kind.is_of_one_service(), is_of_one, "{kind:?}");
+            assert_eq!(kind.is_of_one_service(value), is_of_one, "{kind:?} {value}");
         }
     }
 

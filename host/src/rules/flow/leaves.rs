@@ -15,13 +15,14 @@ pub(super) struct Leaf {
 
 impl Leaf {
     /// What an answer for it, as a value of this kind, covers of all that takes such values. What a mail address, a file or a
-    /// URL leads to is the same in every call; an id or a user's name is one at its own service. A value of no kind is whatever its
+    /// URL leads to is the same in every call; an id, a user's name or an account (other
+    /// than by its IBAN) is one at its own service. A value of no kind is whatever its
     /// argument makes of it: whoever lets 500 rows be shown has not said that 500 may be paid.
     pub(super) fn answered_for(&self, kind: Kind, tool: &ToolName) -> String {
         if kind == Kind::Value {
             return format!("value at {} of {tool}", place_of(&self.path));
         }
-        match kind.is_of_one_service() {
+        match kind.is_of_one_service(&self.text) {
             true => format!("value at {}", tool.plugin()),
             false => "value".to_owned(),
         }

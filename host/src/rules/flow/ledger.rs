@@ -369,7 +369,7 @@ impl Ledger {
         self.vouched.get(&(kind, known_as(kind, value, service)))
     }
 
-    /// The typed title of a record that has this address; of an id or a user's name, at its own service.
+    /// The typed title of a record that has this address; of what is one at its own service alone, there.
     #[must_use]
     pub fn titled(&self, (kind, value): (Kind, &str), service: &str) -> Option<&str> {
         self.titles.of(&(kind, known_as(kind, value, service)))
@@ -398,10 +398,10 @@ impl Ledger {
     }
 }
 
-/// A value as witnesses know it: an id or a user's name together with its service.
+/// A value as witnesses know it: what is one at its own service alone together with that.
 fn known_as(kind: Kind, value: &str, service: &str) -> String {
     let normal = kind.normal(value);
-    match kind.is_of_one_service() {
+    match kind.is_of_one_service(value) {
         true => format!("{service} {normal}"),
         false => normal,
     }

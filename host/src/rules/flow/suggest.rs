@@ -403,7 +403,7 @@ impl Suggestion {
             let is_tainted = flows.classes.is_tainted(&origin.label);
             tainted |= is_tainted;
             // What another service calls so vouches for nothing here.
-            if kind.is_of_one_service() && origin.tool.plugin() != call.tool.plugin() {
+            if kind.is_of_one_service(&leaf.text) && origin.tool.plugin() != call.tool.plugin() {
                 continue;
             }
             if is_tainted {

@@ -454,6 +454,25 @@ fn sources_cannot_end_the_mark_that_names_them() {
     assert!(around.contains(" and 34 more: data"), "{around}");
 }
 
+/// They are chosen by whoever knows something of it.
+#[test]
+fn marks_name_no_scalar_beside_a_secret() {
+    let scalar = |source: Source| source.of_scalar();
+    let label = web().with(scalar(Source::new(Sort::Tool, "text.count")));
+    let from = |label: &Label| {
+        let around = around("x", label).unwrap();
+        around.lines().next().unwrap_or_default().to_owned()
+    };
+    let named = from(&label);
+    assert!(named.contains("scalar:tool:text.count"), "{named}");
+    let secret = label.with(scalar(Source::new(Sort::Secret, "safe.pin")));
+    let named = from(&secret);
+    assert!(
+        named.contains("from web:https://h.test user: data"),
+        "{named}"
+    );
+}
+
 /// What the model of a client is told stays a value: what hides in it is shown, and orders go where policy takes them out.
 #[test]
 fn what_a_clients_model_is_told_hides_nothing_and_has_no_marks() {

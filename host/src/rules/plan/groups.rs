@@ -1,4 +1,5 @@
-//! Which calls of a reply run together: contiguous ones that only look; everything else is a barrier (U-13).
+//! Which calls run together: contiguous ones that only look; everything else is a barrier (U-13). And which must not be
+//! open together, whatever they do.
 
 use super::super::manifest::EffectClass;
 use crate::words::message::ToolCall;
@@ -22,6 +23,43 @@ impl Grouping {
             Self::Alone
         }
     }
+}
+
+/// What the time of a call tells, and to whom. Calls share a processor: whoever is outside and sees when requests of one
+/// come, its later attempts among them, and when it is cut off, sees how long others take that run meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Somebody outside may see it as long as it is open.
+    pub seen: bool,
+    /// How long it takes may tell of what is secret.
+    pub secret: bool,
+}
+
+impl Timing {
+    /// Whether none of the two may begin while the other is open, where a stranger has influence on what they do.
+    #[must_use]
+    pub fn bars(self, other: Self) -> bool {
+        (self.seen && other.secret) || (self.secret && other.seen)
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            seen: self.seen || other.seen,
+            secret: self.secret || other.secret,
+        }
+    }
+}
+
+/// How many calls of a group, from its first one on, may be open together: what comes behind begins when these have ended.
+#[must_use]
+pub fn unbarred(group: &[Timing]) -> usize {
+    let mut open = Timing::default();
+    let fits = |timing: &&Timing| {
+        let fits = !open.bars(**timing);
+        open = open.join(**timing);
+        fits
+    };
+    group.iter().take_while(fits).count()
 }
 
 /// Groups calls in their order: neighbours that only look go together, at most `parallel`;
@@ -66,6 +104,39 @@ mod tests {
             .map(|group| group.iter().map(|call| call.tool.as_str()).collect())
             .collect();
         assert_eq!(got.join(" "), expected, "{tools}");
+    }
+
+    /// A letter each: seen outside, secret, both, or neither.
+    fn timings(letters: &str) -> Vec<Timing> {
+        let timing = |letter: char| Timing {
+            seen: "ob".contains(letter),
+            secret: "sb".contains(letter),
+        };
+        letters.chars().map(timing).collect()
+    }
+
+    #[test]
+    fn nobody_outside_sees_a_call_while_one_tells_of_a_secret() {
+        for (letters, together) in [
+            ("", 0),
+            ("n", 1),
+            ("oooo", 4),
+            ("ssss", 4),
+            ("nos", 2),
+            ("onso", 2),
+            ("sno", 2),
+            ("ssnos", 3),
+            // It may see its own time, and that of no other.
+            ("b", 1),
+            ("bb", 1),
+            ("bn", 2),
+            ("bo", 1),
+            ("bs", 1),
+            ("ob", 1),
+            ("nsb", 2),
+        ] {
+            assert_eq!(unbarred(&timings(letters)), together, "{letters}");
+        }
     }
 
     #[test]

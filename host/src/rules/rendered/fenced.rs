@@ -26,7 +26,6 @@ mod tests {
             "```\n![x](http://evil.test/)",
             "``````\n![x](http://evil.test/)\n```\n",
             "~~~\n![x](http://evil.test/)\n`````` `\n",
-            "\r```\r![x](http://evil.test/)",
         ] {
             let block = format!("before\n{}\nafter", fenced(text));
             assert_eq!(rendered(&block), block, "{text:?}");

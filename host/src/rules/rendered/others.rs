@@ -1,9 +1,9 @@
 //! What leads nowhere for us and somewhere for others: readers of Markdown do not agree on what a link, a picture or an
 //! element is, nor on where code begins.
 //!
-//! So it is not asked what the text is. Whatever a link is, an address stands behind `](` or `]:`; where one may, a blank comes
-//! between the two, which no reader takes for a link. Whatever an element is, it begins with a `<`. Only a block of code that is
-//! fenced for everybody stays as it is.
+//! So it is not asked what the text is. Whatever a link is, an address stands behind `](` or `]:`, or there with blanks between;
+//! where one may, the bracket is another. Whatever an element is, it begins with a `<`. Only a block of code stays as it is that is
+//! fenced for everybody who knows fences: from the beginning of a line, with one word at most behind the fence.
 
 use std::ops::Range;
 
@@ -26,11 +26,10 @@ pub(super) fn inert(text: &str) -> Option<String> {
     let begin = marks(text, &parts.fenced, |gap| places(gap, '[')).next();
     let ends = marks(text, &parts.fenced, |gap| places(gap, ']'));
     let ends = ends.filter(|at| begin.is_some_and(|begin| begin < *at));
-    let ends = ends.filter_map(|at| at.checked_add(1));
-    let addresses = ends.filter(|at| leads(text.get(*at..).unwrap_or_default()));
-    let breaks = addresses.map(|at| Change {
-        place: at..at,
-        with: " ".to_owned(),
+    let behind = |at: usize| text.get(at.saturating_add(1)..).unwrap_or_default();
+    let breaks = ends.filter(|at| leads(behind(*at))).map(|at| Change {
+        place: at..at.saturating_add(1),
+        with: ")".to_owned(),
     });
     let changes: Vec<_> = elements.chain(breaks).collect();
     (!changes.is_empty()).then(|| apply(text, changes))
@@ -94,7 +93,7 @@ fn is_written_otherwise(address: &str) -> bool {
 /// The address behind a bracket, if one may be: of one that is too long, more than is ever looked at.
 fn address(behind: &str) -> Option<String> {
     let near = |text: &str| -> String { text.chars().take(ADDRESS_CHARS + 1).collect() };
-    if let Some(rest) = behind.strip_prefix('(') {
+    if let Some(rest) = behind.trim_start().strip_prefix('(') {
         let rest = near(rest);
         return Some(rest.split(')').next().unwrap_or_default().to_owned());
     }
@@ -124,10 +123,10 @@ fn gaps(text: &str, places: &[Range<usize>]) -> Vec<Range<usize>> {
 /// The code of a text.
 #[derive(Default)]
 struct Parts {
-    /// What is code for us.
-    code: Vec<Range<usize>>,
     /// What is a block of code for everybody.
     fenced: Vec<Range<usize>>,
+    /// The same, and code within a line.
+    code: Vec<Range<usize>>,
 }
 
 impl Parts {
@@ -137,21 +136,21 @@ impl Parts {
         let mut is_lost = false;
         let mut done = 0;
         for (event, place) in Parser::new_ext(text, more()).into_offset_iter() {
+            if matches!(event, Event::Code(_)) {
+                parts.code.push(place.clone());
+            }
             let is_fenced = matches!(
                 event,
                 Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_)))
             );
-            if is_fenced || matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_))) {
-                parts.code.push(place.clone());
-            }
-            if is_fenced {
+            if is_fenced && !is_lost {
                 let before = text.get(done..place.start).unwrap_or_default();
-                is_lost |= has_fence(before);
-                if !is_lost {
-                    let plain = plainly(text, &place);
-                    is_lost |= plain != place && !is_even(text, &place);
-                    done = place.end;
-                    parts.fenced.push(plain);
+                let is_plain = is_plain(text, &place);
+                is_lost = has_fence(before) || !(is_plain || is_even(text, &place));
+                done = place.end;
+                if is_plain && !is_lost {
+                    parts.code.push(place.clone());
+                    parts.fenced.push(place);
                 }
             }
         }
@@ -167,37 +166,18 @@ fn has_fence(text: &str) -> bool {
 fn is_even(text: &str, place: &Range<usize>) -> bool {
     let before = text.get(..place.start).unwrap_or_default();
     let indent = before.rsplit('\n').next().unwrap_or_default();
-    let block = text
-        .get(place.clone())
-        .unwrap_or_default()
-        .trim_end_matches('\n');
-    let fence = block.split('\n').next().and_then(fence_of);
-    let last = block
-        .rsplit('\n')
-        .next()
-        .and_then(|last| last.strip_prefix(indent));
-    !block.contains('\r') && fence.is_some() && fence.as_deref() == last.map(str::trim_end)
+    let mut lines = text.get(place.clone()).unwrap_or_default().lines();
+    let fence = lines.next().and_then(fence_of);
+    let last = lines.next_back().and_then(|last| last.strip_prefix(indent));
+    fence.is_some() && fence.as_deref() == last.map(str::trim_end)
 }
 
-/// How far a fenced block is one for everybody: it begins a line, and what some take for the end of a line makes no fence in it.
-fn plainly(text: &str, place: &Range<usize>) -> Range<usize> {
-    let nothing = place.start..place.start;
+/// Whether a fenced block is one for everybody: it begins a line, and whatever is behind the fence is no more than a word.
+fn is_plain(text: &str, place: &Range<usize>) -> bool {
     let before = text.get(..place.start).unwrap_or_default();
-    let block = text.get(place.clone()).unwrap_or_default();
-    let first = block.split('\n').next().unwrap_or_default();
-    let fence = fence_of(first.trim_end_matches('\r'));
-    let (Some(fence), true) = (fence, before.is_empty() || before.ends_with('\n')) else {
-        return nothing;
-    };
-    let mut end = place.start;
-    for line in block.split_inclusive('\n') {
-        let body = line.trim_end_matches('\n').trim_end_matches('\r');
-        if body.contains('\r') && body.contains(&fence) {
-            break;
-        }
-        end = end.saturating_add(line.len());
-    }
-    place.start..end
+    let mut lines = text.get(place.clone()).unwrap_or_default().lines();
+    let is_first = before.is_empty() || before.ends_with('\n');
+    is_first && lines.next().and_then(fence_of).is_some()
 }
 
 #[cfg(test)]
@@ -230,7 +210,13 @@ mod tests {
             "<!--\n```\n-->\n\n```\n![x](EVIL)\n```\n",
             "- a\n\n      ```\n\n```\n![x](EVIL)\n```\n",
             "a ```b` c\n\n```\n![x](EVIL)\n```\n",
-            "```\na\r```\rb\n```\n![x](EVIL)\n```\n",
+            "Done.\n```![x](EVIL)",
+            "~~~ ![x](EVIL)",
+            "~~~ a b\n![x](EVIL)\n~~~\n",
+            "```\na\n\r```\n![x](EVIL)\n",
+            // A blank between the two is nothing to some.
+            "![x] (EVIL)",
+            "![x]\t(EVIL)",
             // Code that is none.
             "`![x](EVIL)`",
             "    ![x](EVIL)",
@@ -258,7 +244,8 @@ mod tests {
         assert!(leads(&format!(":{}", "a".repeat(ADDRESS_CHARS + 1))));
         assert!(!leads(&format!(": a {}", "a".repeat(ADDRESS_CHARS))));
         assert!(!leads("(a"));
-        assert!(!leads(" (https://evil.test)"));
+        assert!(leads(" (https://evil.test)"));
+        assert!(!leads(" : https://evil.test"));
         assert!(!leads("(x: int)") && !leads(": a:"));
         for odd in [
             "(/\\evil.test)",
@@ -278,6 +265,23 @@ mod tests {
             ("a <img src=//e.test\u{b}", "a ‹img src=//e.test\\u000b"),
             ("for (i=0; i<n; src=next)", "for (i=0; i‹n; src=next)"),
             ("a <b and c=1", "a <b and c=1"),
+            // Code that ends for most at a carriage return, and code that is none for some.
+            (
+                "so:\n\n    code\r<img src=//e.test>\n",
+                "so:\n\n    code\n(img: e.test)\n",
+            ),
+            (
+                "- a\n\n      <img src=//e.test>",
+                "- a\n\n      ‹img src=//e.test>",
+            ),
+            (
+                "```\na\n\r```\n<img src=//e.test>",
+                "```\na\n\n```\n(img: e.test)",
+            ),
+            (
+                "```md\n<img src=//e.test>\n```",
+                "```md\n<img src=//e.test>\n```",
+            ),
         ] {
             assert_eq!(rendered(text), shown);
         }

@@ -24,12 +24,20 @@ pub struct Pieces {
     fence: Option<String>,
     /// Whether the rest waits for the end.
     waits: bool,
+    /// Whether a carriage return was said last: what it is, the next character says.
+    returns: bool,
 }
 
 impl Pieces {
     /// Takes in what is said; what can be told by now.
     pub fn push(&mut self, text: &str) -> String {
         let from = self.shown;
+        let said = match std::mem::take(&mut self.returns) {
+            true => format!("\r{text}"),
+            false => text.to_owned(),
+        };
+        let text = said.strip_suffix('\r').unwrap_or(&said);
+        self.returns = text.len() < said.len();
         // Each character by itself: where pieces begin and end makes no difference.
         for part in without_controls(text).split_inclusive('\n') {
             self.whole.push_str(part);
@@ -43,6 +51,9 @@ impl Pieces {
 
     /// All is said: what was not told yet. Of the next text nothing is known.
     pub fn end(&mut self) -> String {
+        if self.returns {
+            self.whole.push('\n');
+        }
         let Self { whole, shown, .. } = std::mem::take(self);
         let (before, rest) = whole.split_at_checked(shown).unwrap_or_default();
         match told(&whole).strip_prefix(before) {
@@ -78,15 +89,13 @@ impl Pieces {
         if !self.waits {
             match &self.fence {
                 Some(fence) if ends(line, fence) => self.fence = None,
-                Some(_) => self.waits = line.contains('\r'),
+                Some(_) => {}
                 None => match fence_of(line) {
                     Some(fence) => self.fence = Some(fence),
                     None => return self.tell_prose(true),
                 },
             }
-            if !self.waits {
-                self.shown = self.whole.len();
-            }
+            self.shown = self.whole.len();
         }
         self.line = self.whole.len();
     }
@@ -131,12 +140,7 @@ impl Pieces {
 /// Where something begins that is not plain.
 fn begins(text: &str) -> Option<usize> {
     let marks = ["[", "<", "```", "~~~", "$$", ":::", "\\b"].iter();
-    let marks = marks.filter_map(|mark| text.find(mark));
-    // Some take it for the end of a line.
-    let body = text.trim_end_matches('\n').trim_end_matches('\r');
-    marks
-        .chain(body.find('\r').filter(|_| text.ends_with('\n')))
-        .min()
+    marks.filter_map(|mark| text.find(mark)).min()
 }
 
 /// What may be a part of what begins with the next character.
@@ -149,9 +153,10 @@ pub(super) fn fence_of(line: &str) -> Option<String> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let info = line.trim_start_matches(mark);
     let fence = line.strip_suffix(info)?;
-    // What is written as something else may name any language.
-    let odd = |c: char| matches!(c, '`' | '~' | '\r' | '&' | '\\');
-    (fence.len() >= 3 && !info.contains(odd) && !is_drawn(info)).then(|| fence.to_owned())
+    // Of more than a word, some see no fence; and what is written as something else may name any language.
+    let word = |c: char| c.is_ascii_alphanumeric() || "_#.+-".contains(c);
+    let is_word = info.trim_matches([' ', '\t']).chars().all(word);
+    (fence.len() >= 3 && is_word && !is_drawn(info)).then(|| fence.to_owned())
 }
 
 /// Whether a line ends a block of code.
@@ -234,7 +239,6 @@ mod tests {
             "- ```\n\n",
             " ```\n",
             "```a`b\n",
-            "a\r```\r\n",
             "$$\n```\n$$\n",
             ":::note\n```\n:::\n",
             "\\begin{align}\n```\n\\end{align}\n",

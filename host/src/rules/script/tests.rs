@@ -6,7 +6,7 @@ use crate::words::id::{QuestionId, RunId};
 use crate::words::label::{Sort, Source};
 
 fn order(script: &str) -> String {
-    // Each letter a call; `begin` as many as may, then end the oldest.
+    // Each letter a call.
     let mut queue = Queue::default();
     for (position, letter) in (0..).zip(script.chars()) {
         let grouping = if letter == 'R' {
@@ -16,17 +16,21 @@ fn order(script: &str) -> String {
         };
         queue.add(position, grouping);
     }
-    let (mut said, mut running) = (String::new(), 0);
+    run(&mut queue, |_| Timing::default())
+}
+
+/// Begins as many as may, then ends the oldest.
+fn run(queue: &mut Queue, timing: impl Fn(u32) -> Timing) -> String {
+    let (mut said, mut running) = (String::new(), VecDeque::new());
     loop {
-        while let Some(position) = queue.begin() {
+        while let Some(position) = queue.begin(&timing) {
             said.push_str(&position.to_string());
-            running += 1;
+            running.push_back(position);
         }
-        if running == 0 {
+        let Some(oldest) = running.pop_front() else {
             return said;
-        }
-        queue.end();
-        running -= 1;
+        };
+        queue.end(oldest);
         said.push('.');
     }
 }
@@ -38,6 +42,70 @@ fn calls_that_look_run_together_and_others_alone() {
     assert_eq!(order("RRWRR"), "01..2.34..");
     assert_eq!(order("RRRRRRRRRR"), "01234567.8.9........");
     assert_eq!(order("WW"), "0.1.");
+}
+
+/// Calls that only look, and what the time of each tells: it is seen outside, of a secret, both, or neither.
+fn timed(letters: &str) -> (Queue, impl Fn(u32) -> Timing) {
+    let mut queue = Queue::default();
+    let mut timings = BTreeMap::new();
+    for (position, letter) in (0..).zip(letters.chars()) {
+        let timing = Timing {
+            seen: "ob".contains(letter),
+            secret: "sb".contains(letter),
+        };
+        queue.add(position, Grouping::Together);
+        timings.insert(position, timing);
+    }
+    (queue, move |position| timings[&position])
+}
+
+#[test]
+fn nobody_outside_sees_a_call_while_one_tells_of_a_secret_where_a_stranger_has_influence() {
+    for (letters, guarded) in [
+        ("oonss", "012..34..."),
+        ("sno", "01.2.."),
+        ("nsn", "012..."),
+        ("bb", "0.1."),
+        // Whatever stands between two begins with the first one that may.
+        ("osno", "0.12.3.."),
+    ] {
+        let (mut queue, timing) = timed(letters);
+        let free = run(&mut queue, timing);
+        let together = free.trim_end_matches('.').len();
+        assert_eq!(together, letters.len(), "{letters}: {free}");
+        let (mut queue, timing) = timed(letters);
+        queue.guard();
+        assert_eq!(run(&mut queue, timing), guarded, "{letters}");
+    }
+}
+
+#[test]
+fn what_has_begun_bars_what_comes_once_a_stranger_has_influence() {
+    let (mut queue, timing) = timed("os");
+    assert_eq!(queue.begin(&timing), Some(0));
+    queue.guard();
+    assert_eq!(queue.begin(&timing), None);
+    queue.end(0);
+    assert_eq!(queue.begin(&timing), Some(1));
+}
+
+/// It sends nothing before somebody has answered.
+#[test]
+fn what_waits_for_a_person_is_seen_by_nobody() {
+    let (mut queue, timing) = timed("oos");
+    queue.guard();
+    let both = (queue.begin(&timing), queue.begin(&timing));
+    assert_eq!(both, (Some(0), Some(1)));
+    queue.ask(0);
+    let next = (queue.begin(&timing), queue.ahead());
+    assert_eq!(next, (None, None), "the other is open");
+    queue.end(1);
+    assert_eq!(queue.begin(&timing), Some(2));
+}
+
+/// The next one, where no time tells anything.
+fn begin(queue: &mut Queue) -> Option<u32> {
+    queue.begin(|_| Timing::default())
 }
 
 fn queue(of: &[Grouping]) -> Queue {
@@ -53,12 +121,12 @@ fn nothing_is_asked_ahead_while_nobody_is_asked_or_anything_runs() {
     use Grouping::{Alone, Together};
     assert_eq!(queue(&[Alone]).ahead(), None, "nobody is asked");
     let mut two = queue(&[Together, Together, Alone]);
-    assert_eq!((two.begin(), two.begin()), (Some(0), Some(1)));
-    two.ask();
+    assert_eq!((begin(&mut two), begin(&mut two)), (Some(0), Some(1)));
+    two.ask(0);
     assert_eq!(two.ahead(), None, "the other runs");
-    two.end();
+    two.end(1);
     assert_eq!(
-        (two.begin(), two.ahead(), two.ahead()),
+        (begin(&mut two), two.ahead(), two.ahead()),
         (None, Some(2), None)
     );
 }
@@ -67,16 +135,16 @@ fn nothing_is_asked_ahead_while_nobody_is_asked_or_anything_runs() {
 fn what_changes_something_and_waits_bars_everything_and_what_looks_bars_no_looking() {
     use Grouping::{Alone, Together};
     let mut look = queue(&[Together, Together]);
-    assert_eq!(look.begin(), Some(0));
-    look.ask();
-    assert_eq!(look.begin(), Some(1));
+    assert_eq!(begin(&mut look), Some(0));
+    look.ask(0);
+    assert_eq!(begin(&mut look), Some(1));
     let mut change = queue(&[Alone, Together]);
-    assert_eq!(change.begin(), Some(0));
-    change.ask();
-    assert_eq!((change.begin(), change.ahead()), (None, Some(1)));
+    assert_eq!(begin(&mut change), Some(0));
+    change.ask(0);
+    assert_eq!((begin(&mut change), change.ahead()), (None, Some(1)));
     // What is asked about later bars no less than what was asked about before.
     change.add(2, Together);
-    assert_eq!(change.begin(), None);
+    assert_eq!(begin(&mut change), None);
 }
 
 fn record(seq: Seq, parent: Seq, event: Event) -> Record {
@@ -201,32 +269,36 @@ fn behind_what_waits_for_a_person_nothing_begins_that_a_barrier_holds() {
         };
         queue.add(position, grouping);
     }
-    assert_eq!((queue.begin(), queue.begin()), (Some(0), Some(1)));
-    assert_eq!(queue.begin(), None);
+    assert_eq!((begin(&mut queue), begin(&mut queue)), (Some(0), Some(1)));
+    assert_eq!(begin(&mut queue), None);
     // A neighbour that only looks has begun already, and goes on.
-    queue.ask();
-    assert_eq!((queue.begin(), queue.ahead()), (None, None));
-    queue.end();
-    assert_eq!(queue.begin(), None, "the barrier holds");
+    queue.ask(1);
+    assert_eq!((begin(&mut queue), queue.ahead()), (None, None));
+    queue.end(0);
+    assert_eq!(begin(&mut queue), None, "the barrier holds");
     assert_eq!(queue.ahead(), Some(2));
-    assert_eq!(queue.begin(), None, "so does the one that is asked about");
+    assert_eq!(
+        begin(&mut queue),
+        None,
+        "so does the one that is asked about"
+    );
     assert_eq!((queue.ahead(), queue.ahead()), (Some(3), Some(4)));
-    assert_eq!((queue.begin(), queue.ahead()), (None, None));
+    assert_eq!((begin(&mut queue), queue.ahead()), (None, None));
 }
 
 #[test]
 fn beside_what_only_looks_and_waits_others_look() {
     let mut queue = Queue::default();
     queue.add(0, Grouping::Together);
-    assert_eq!(queue.begin(), Some(0));
-    queue.ask();
+    assert_eq!(begin(&mut queue), Some(0));
+    queue.ask(0);
     queue.add(1, Grouping::Together);
-    assert_eq!(queue.begin(), Some(1));
-    queue.end();
+    assert_eq!(begin(&mut queue), Some(1));
+    queue.end(1);
     queue.add(2, Grouping::Alone);
-    assert_eq!((queue.begin(), queue.ahead()), (None, Some(2)));
+    assert_eq!((begin(&mut queue), queue.ahead()), (None, Some(2)));
     queue.add(3, Grouping::Together);
-    assert_eq!((queue.begin(), queue.ahead()), (None, Some(3)));
+    assert_eq!((begin(&mut queue), queue.ahead()), (None, Some(3)));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Doing the calls of one reply, each in its place.
 
+use std::collections::VecDeque;
+
 use futures_util::future::join_all;
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use crate::guests::guest::Trail;
 use crate::rules::call::wished;
 use crate::rules::caller::Caller;
 use crate::rules::flow::handles::Naming;
-use crate::rules::plan::{Fared, Plan, Seen};
+use crate::rules::plan::{Fared, Plan, Seen, Timing, unbarred};
 use crate::rules::repair::repaired;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
 use crate::words::error::{Code, Error, Result};
@@ -50,7 +52,8 @@ impl Drive<'_> {
         let mut all = std::mem::take(&mut turn.earlier);
         let (seen, mut before, mut over) = (all.len(), 0, false);
         let (mut asked, mut told) = (Vec::new(), Label::default());
-        for group in groups {
+        let mut groups = VecDeque::from(groups);
+        while let Some(group) = self.next_group(plan, &mut groups) {
             // What ended the run ends it for the calls that were to come after.
             if over {
                 break;
@@ -59,7 +62,8 @@ impl Drive<'_> {
             let calls = group.iter().zip(places);
             let calls: Vec<_> = calls.skip(seen.saturating_sub(before)).collect();
             for (call, seen) in group.iter().zip(all.iter().skip(before)) {
-                told = told.join(&self.tells(plan, call, Some(seen)));
+                let behind = Some(&seen.observation.label);
+                told = told.join(&self.tells(plan, call, behind));
             }
             before += group.len();
             let (wished, open) = self.wished(offer, (plan, &all, &told), (&calls, &turn));
@@ -95,7 +99,7 @@ impl Drive<'_> {
                     }
                 }
                 let observed = self.observed((call, place), &outcome, &turn)?;
-                told = told.join(&self.tells(plan, call, Some(&observed)));
+                told = told.join(&self.tells(plan, call, Some(&outcome.behind)));
                 all.push(observed);
             }
             if !asked.is_empty() {
@@ -107,6 +111,40 @@ impl Drive<'_> {
         }
         plan.observed(all);
         Ok(None)
+    }
+
+    /// The calls that come next. Where a stranger has influence on a group, by its model or by what one of its calls is given,
+    /// nobody outside sees a call of it while another one tells of a secret. What handles hold is known once the calls before
+    /// have ended.
+    fn next_group(
+        &self,
+        plan: &Plan,
+        groups: &mut VecDeque<Vec<ToolCall>>,
+    ) -> Option<Vec<ToolCall>> {
+        let mut group = groups.pop_front()?;
+        let policy = self.station.gate.policy();
+        let caller = self.caller_of_model(Label::default());
+        let given = group.iter().map(|call| match &call.args {
+            WishedArgs::Json(args) => self.known.handles().worst_in(args),
+            WishedArgs::Broken(_) => Label::default(),
+        });
+        let given: Vec<Label> = given.collect();
+        let all = given
+            .iter()
+            .fold(plan.label().clone(), |all, label| all.join(label));
+        if policy.flows.classes.is_tainted(&all) {
+            let timing = |(call, given): (&ToolCall, &Label)| {
+                let called = (call.tool.as_str(), call.args.json());
+                let catalog = &self.station.catalog;
+                catalog.timing(called, given, (&caller, policy))
+            };
+            let timings: Vec<Timing> = group.iter().zip(&given).map(timing).collect();
+            let later = group.split_off(unbarred(&timings));
+            if !later.is_empty() {
+                groups.push_front(later);
+            }
+        }
+        Some(group)
     }
 
     /// Where the calls of a group go, and under whose influence each is, which is no less than in an earlier life; and what it
@@ -153,25 +191,27 @@ impl Drive<'_> {
         }
     }
 
-    /// Who may read what it tells of others how long a call takes, where a stranger has influence on whoever wished it: what the
-    /// handles hold that it is given, and whatever it could read that is kept from others; once it has ended well, what it has
-    /// read instead of that.
-    fn tells(&self, plan: &Plan, call: &ToolCall, seen: Option<&Seen>) -> Label {
+    /// Who may read what it tells of others how long a call takes, where a stranger has influence on whoever wished it, or that
+    /// is secret: what the handles hold that it is given, and whatever it could read that is kept from others; once it has ended,
+    /// what was behind it instead of that.
+    fn tells(&self, plan: &Plan, call: &ToolCall, behind: Option<&Label>) -> Label {
         let station = self.station;
         let policy = station.gate.policy();
         let classes = &policy.flows.classes;
-        let (WishedArgs::Json(args), true) = (&call.args, classes.is_tainted(plan.label())) else {
+        let Some(args) = call.args.json() else {
             return Label::default();
         };
         let held = self.known.handles().worst_in(args).of_scalar();
-        let caller = self.caller_of_model(Label::default());
-        let behind = || station.catalog.behind(&call.tool, &caller, policy);
-        let read = match seen {
-            Some(seen) if seen.observation.ok => seen.observation.label.clone(),
-            Some(seen) => behind().join(&seen.observation.label),
-            None => behind(),
+        let read = match behind {
+            Some(behind) => behind.clone(),
+            None => {
+                let caller = self.caller_of_model(Label::default());
+                let called = (call.tool.as_str(), Some(args));
+                station.catalog.behind(called, &caller, policy)
+            }
         };
-        held.join(&classes.told_of(&read.without(plan.label())))
+        let told = held.join(&classes.told_of(&read.without(plan.label())));
+        classes.counting(told, plan.label())
     }
 
     /// How what so many calls of one group may hold is called.
@@ -303,6 +343,7 @@ impl Drive<'_> {
                 let mut outcome = self.said(call, &caller, Ok(text.into()));
                 let classes = &self.station.gate.policy().flows.classes;
                 outcome.label = outcome.label.join(&classes.of_words(&names));
+                outcome.behind.clone_from(&outcome.label);
                 outcome
             }
             Way::Nowhere(error) => {
@@ -357,6 +398,7 @@ impl Drive<'_> {
         };
         let mut outcome = self.said(call, caller, answered.result());
         outcome.label = outcome.label.join(&label);
+        outcome.behind.clone_from(&outcome.label);
         Some(outcome)
     }
 
@@ -368,6 +410,7 @@ impl Drive<'_> {
             at: self.station.gate.journal().clock().now_ms(),
             result,
             label: caller.label.clone(),
+            behind: caller.label.clone(),
             trail: Trail::default(),
             spent: Spent::default(),
         }

@@ -6,7 +6,6 @@ use crate::rules::script::TOOL;
 use crate::words::error::Result;
 use crate::words::event::{Glimpse, ScriptBounds, Scripted};
 use crate::words::id::{Digest, Seq};
-use crate::words::label::Label;
 use crate::words::limits::{
     SCRIPT_HEAP_BYTES, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
     SCRIPT_TIMERS_PER_CALL,
@@ -24,7 +23,7 @@ impl Script<'_> {
                 tool: TOOL.to_owned(),
                 message: message.to_owned(),
                 percent: None,
-                label: Label::default(),
+                label: self.caller.label.clone(),
             };
             let journal = self.station.gate.journal();
             journal.glimpse(&self.caller.run, glimpse);

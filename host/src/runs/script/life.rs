@@ -1,5 +1,7 @@
 //! One life of a script: from its start in a fresh guest to its end, or to where it has to be left.
 
+mod timing;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -76,15 +78,20 @@ struct Open {
     under: Label,
     /// What the script is shown something of, as long as it sees that a call has not ended.
     shown: Label,
+    /// What the handles hold that a call is given.
+    holds: Label,
 }
 
 impl Open {
-    /// What its end leaves with the script, beside the label of that. What a call was about to read that was cut off stands
-    /// nowhere.
+    /// What its end leaves with the script, beside the label of that, which has all that the call was let read. Of one whose end
+    /// nobody saw that stands nowhere: it may have read whatever it could.
     fn leaves(&self, answered: &Answered) -> Label {
         match answered {
-            Answered::Value(_) => self.under.clone(),
-            Answered::Failed { .. } => self.under.join(&self.shown),
+            Answered::Failed {
+                code: Code::InDoubt | Code::Cancelled,
+                ..
+            } => self.under.join(&self.shown),
+            Answered::Value(_) | Answered::Failed { .. } => self.under.clone(),
             Answered::Rested => Label::default(),
         }
     }
@@ -285,8 +292,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Takes up new requests. Nothing begins here. From the next step on a script that a stranger may have a hand in sees that
-    /// a call has not ended yet; in this one, whoever is outside sees it, since what is wished later may begin later for that.
+    /// Takes up new requests. Nothing begins here. From the next step on a script sees that a call has not ended yet; in this
+    /// one, whoever is outside sees it, since what is wished later may begin later for that.
     /// It is wished for under the influence of no less than in an earlier life.
     fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
         let (before, mut given) = (self.under(), Label::default());
@@ -311,6 +318,7 @@ impl<'a> Life<'a> {
                 return Err(diverged(&what));
             }
             let (mut under, mut shown) = (before.clone(), Label::default());
+            let mut holds = Label::default();
             if let Wish::Call { tool, args } = &wish {
                 self.calls += 1;
                 if self.calls > self.begun.bounds.calls {
@@ -320,6 +328,10 @@ impl<'a> Life<'a> {
                 let called = named(self.script.station, tool);
                 self.recall.compare(position, (tool, &called), args)?;
                 self.line_up(position, tool);
+                holds = self.holds(args);
+                if self.is_strangers(&holds) {
+                    self.calling.queue.guard();
+                }
                 under = under.join(&self.recall.under(position));
                 if !told.is_empty() && self.is_seen(tool) {
                     under = under.join(&told);
@@ -334,7 +346,12 @@ impl<'a> Life<'a> {
                 let clock = self.script.station.gate.journal().clock();
                 self.script.waited.rests(clock, (position, *due));
             }
-            let open = Open { wish, under, shown };
+            let open = Open {
+                wish,
+                under,
+                shown,
+                holds,
+            };
             self.wishes.insert(position, open);
         }
         self.label = self.label.join(&given);
@@ -347,12 +364,15 @@ impl<'a> Life<'a> {
         let (station, known) = (self.script.station, &self.script.caller.known);
         let policy = station.gate.policy();
         let classes = &policy.flows.classes;
-        let (WishedArgs::Json(args), true) = (args, classes.is_tainted(&self.label)) else {
+        let Some(args) = args.json() else {
             return (Label::default(), Label::default());
         };
-        let read = station.catalog.behind(tool, &self.wisher(), policy);
+        let called = (tool, Some(args));
+        let read = station.catalog.behind(called, &self.wisher(), policy);
         let kept = classes.told_of(&read.without(&self.label));
-        (known.handles().worst_in(args).of_scalar(), kept)
+        let held = known.handles().worst_in(args).of_scalar();
+        let counting = |told: Label| classes.counting(told, &self.label);
+        (counting(held), counting(kept))
     }
 
     /// Whether anybody outside may see when a call of this tool begins.
@@ -368,20 +388,18 @@ impl<'a> Life<'a> {
     fn foreseen(&self, args: &WishedArgs) -> Label {
         let (station, known) = (self.script.station, &self.script.caller.known);
         let policy = station.gate.policy();
-        let (WishedArgs::Json(args), true) = (args, policy.flows.classes.is_tainted(&self.label))
-        else {
-            return Label::default();
-        };
-        if !is_foreseen_in(args, &known.handles()) {
+        let is_foreseen = |args| is_foreseen_in(args, &known.handles());
+        if !args.json().is_some_and(is_foreseen) {
             return Label::default();
         }
         let wisher = self.wisher();
         let open = self.wishes.values().filter_map(|open| match &open.wish {
-            Wish::Call { tool, .. } => Some(tool),
+            Wish::Call { tool, args } => Some((tool.as_str(), args.json())),
             Wish::Rest { .. } => None,
         });
-        let behind = open.map(|tool| station.catalog.behind(tool, &wisher, policy));
-        behind.fold(Label::default(), |all, label| all.join(&label.of_scalar()))
+        let behind = open.map(|called| station.catalog.behind(called, &wisher, policy));
+        let behind = behind.fold(Label::default(), |all, label| all.join(&label.of_scalar()));
+        policy.flows.classes.counting(behind, &self.label)
     }
 
     /// The script, as whoever wishes its calls.
@@ -509,7 +527,12 @@ impl<'a> Life<'a> {
 
     /// Begins what may begin. What may not since a person is asked about a call before it is asked about as well.
     fn begin_what_may(&mut self) -> Result<()> {
-        while let Some(position) = self.calling.queue.begin() {
+        if self.is_strangers(&self.label) {
+            self.calling.queue.guard();
+        }
+        // It asks the life about its calls, and changes meanwhile.
+        let mut queue = std::mem::take(&mut self.calling.queue);
+        while let Some(position) = queue.begin(|next| self.timing(next)) {
             if let Some((caller, request)) = self.call_at(position) {
                 let (station, tasks) = (self.script.station.clone(), self.script.tasks.clone());
                 self.calling.running.push(Box::pin(async move {
@@ -517,6 +540,7 @@ impl<'a> Life<'a> {
                 }));
             }
         }
+        self.calling.queue = queue;
         while let Some(position) = self.calling.queue.ahead() {
             let room = self.calling.asked.len() < QUESTIONS_TOGETHER;
             if let Some((caller, request)) = self.call_at(position)
@@ -551,8 +575,8 @@ impl<'a> Life<'a> {
     /// What to tell the script of a call that has ended; nothing where a person has to say first.
     fn ended(&mut self, position: u32, outcome: Outcome) -> Result<Option<Settled>> {
         match &outcome.result {
-            Err(error) if error.code() == Code::Asked => self.calling.queue.ask(),
-            Ok(_) | Err(_) => self.calling.queue.end(),
+            Err(error) if error.code() == Code::Asked => self.calling.queue.ask(position),
+            Ok(_) | Err(_) => self.calling.queue.end(position),
         }
         let answered = match outcome.result {
             Ok(value) => Answered::Value(value),

@@ -183,7 +183,7 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
             print::note("nothing waits for an answer");
         }
     } else {
-        print::line(table(&rows).trim_end());
+        print::marked_line(table(&rows).trim_end());
     }
     Ok(0)
 }

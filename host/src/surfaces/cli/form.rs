@@ -103,11 +103,19 @@ fn shown(waiting: &Waiting) -> String {
     text
 }
 
+/// What stands before what is typed for a field: its name, which the server chose, with its mark on each row.
+fn asked(name: &str) -> String {
+    print::on_rows(
+        &format!("  | {} {}", phrase(name), faint(">")),
+        std::io::stderr(),
+    )
+}
+
 /// What is typed for each field; nothing where the server is told nothing.
 async fn filled(form: &Form) -> Result<Option<Value>> {
     let mut content = Map::new();
     for (name, field) in form.fields() {
-        prompt(&format!("{} {}", foreign(name), faint(">")));
+        prompt(&asked(name));
         let Some(typed) = line().await? else {
             return Ok(None);
         };

@@ -124,7 +124,7 @@ async fn list(scene: &Scene) -> Result<u8> {
         })
         .chain(servers)
         .collect();
-    print::line(table(&rows).trim_end());
+    print::marked_line(table(&rows).trim_end());
     Ok(0)
 }
 

@@ -62,7 +62,7 @@ pub(super) fn marked_note(text: impl Display) {
 }
 
 /// A text on the rows of a terminal, and as it is where there is none, or none that says how wide it is.
-fn on_rows(text: &str, stream: impl AsFd) -> String {
+pub(super) fn on_rows(text: &str, stream: impl AsFd) -> String {
     match tcgetwinsize(stream).map(|size| size.ws_col) {
         Ok(0) | Err(_) => text.to_owned(),
         Ok(columns) => wrapped(text, usize::from(columns)),

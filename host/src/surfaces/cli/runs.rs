@@ -243,7 +243,7 @@ async fn list(journal: &Journal, scene: &Scene, (chosen, limit): (&Chosen, usize
         });
     }
     if !rows.is_empty() {
-        print::line(table(&rows).trim_end());
+        print::marked_line(table(&rows).trim_end());
     }
     Ok(0)
 }
@@ -376,7 +376,7 @@ fn show_used(records: &[Record]) {
         ]
     };
     let rows: Vec<Vec<String>> = used.into_iter().map(row).collect();
-    print::line(table(&rows).trim_end());
+    print::marked_line(table(&rows).trim_end());
 }
 
 /// What the run holds, so that another one can begin with some of it.
@@ -397,7 +397,7 @@ fn show_held(run: &RunId, records: &[Record]) {
     };
     let first = held.first().map(|held| held.name.clone());
     let rows: Vec<Vec<String>> = held.into_iter().map(row).collect();
-    print::line(table(&rows).trim_end());
+    print::marked_line(table(&rows).trim_end());
     let with = with(run, &first.unwrap_or_default());
     print::line(faint(format!(
         "  begin another run with one of them: lazaret run --with {with} \"…\""

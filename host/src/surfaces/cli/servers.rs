@@ -157,7 +157,7 @@ fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
     } else if rows.is_empty() {
         print::note("no MCP server is configured: write `[mcp.NAME]` with its `command` or `url`");
     } else {
-        print::line(table(&rows).trim_end());
+        print::marked_line(table(&rows).trim_end());
     }
     Ok(0)
 }

@@ -70,7 +70,7 @@ async fn list(journal: &Journal, scene: &Scene) -> Result<u8> {
             print::note("no sessions yet");
         }
     } else {
-        print::line(table(&rows).trim_end());
+        print::marked_line(table(&rows).trim_end());
     }
     Ok(0)
 }
@@ -109,7 +109,7 @@ async fn show(journal: &Journal, scene: &Scene, session: &Session) -> Result<u8>
     if scene.json {
         print::list(all);
     } else if !rows.is_empty() {
-        print::line(table(&rows).trim_end());
+        print::marked_line(table(&rows).trim_end());
     }
     Ok(0)
 }

@@ -75,7 +75,7 @@ impl Tools {
                 if rows.is_empty() {
                     return Ok(none(&host, &words, scene));
                 }
-                print::line(crate::surfaces::paint::table(&rows).trim_end());
+                print::marked_line(crate::surfaces::paint::table(&rows).trim_end());
             }
             Format::Json => print::value(
                 &tools.iter().map(|tool| described(tool)).collect(),

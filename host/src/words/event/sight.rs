@@ -54,7 +54,7 @@ pub enum Glimpse {
         /// 0 to 100, where it said so.
         #[serde(skip_serializing_if = "Option::is_none")]
         percent: Option<f32>,
-        /// Who had influence on these words; nobody where they are the host's own.
+        /// Who had influence on these words; where they are the host's own, on the call that they are about.
         #[serde(skip_serializing_if = "Label::is_empty")]
         label: Label,
     },
@@ -76,7 +76,7 @@ pub enum Glimpse {
         /// What a tool says beside it, if anything.
         #[serde(skip_serializing_if = "Map::is_empty")]
         fields: Map<String, Value>,
-        /// Who had influence on these words; nobody where they are the host's own.
+        /// Who had influence on these words; where they are the host's own, on the call that they are about.
         #[serde(skip_serializing_if = "Label::is_empty")]
         label: Label,
     },

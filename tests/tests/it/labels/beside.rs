@@ -1,6 +1,6 @@
 //! Calls that are wished at once: what it tells of those before it when one begins.
 
-use lazaret::words::event::Answer as Say;
+use lazaret::words::event::{Answer as Say, Event};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
@@ -43,12 +43,13 @@ async fn behind_letters(rig: &Rigged, run: &RunId, tool: &str) -> Vec<bool> {
 /// told to nobody.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_seen_outside_is_behind_the_calls_that_a_script_wished_before_it_at_once() {
-    let read = |name: &str| format!("tools.files.read({{path: 'docs/{name}.txt'}})");
+    // Without a path it may look into each mount.
+    let lists = "tools.files.list({})";
     let sends = "tools.hostile.fetch_each({urls: []})";
     let counts = "tools.text.count({text: 'a'})";
     for (wishes, behind) in [
-        ([&*read("a"), counts, sends, &*read("b")], true),
-        ([sends, &*read("a"), counts, &*read("b")], false),
+        ([lists, counts, sends, lists], true),
+        ([sends, lists, counts, lists], false),
     ] {
         let source = format!(
             "await Promise.all([{}]); await {counts}; return 1",
@@ -58,7 +59,7 @@ async fn what_is_seen_outside_is_behind_the_calls_that_a_script_wished_before_it
         let (rig, run) = beside_letters_pursued(&seen_beside_letters("", 8), reply).await;
         let letters = |tool: &'static str| behind_letters(&rig, &run, tool);
         assert_eq!(letters("hostile.fetch_each").await, [behind], "{source}");
-        assert_eq!(letters("files.read").await, [false, false], "{source}");
+        assert_eq!(letters("files.list").await, [false, false], "{source}");
         // All have ended well; but that the last one began stays.
         assert_eq!(letters("text.count").await, [false, behind], "{source}");
     }
@@ -93,8 +94,18 @@ fn reads() -> Value {
     json!({"tool": "files.read", "args": {"path": "docs/a.txt"}})
 }
 
-fn fails() -> Value {
-    json!({"tool": "files.read", "args": {}})
+/// It may look into each mount.
+fn lists() -> Value {
+    json!({"tool": "files.list", "args": {}})
+}
+
+fn fails(args: Value) -> Value {
+    json!({"tool": "files.read", "args": args})
+}
+
+/// What it was let read says that it is not there.
+fn misses() -> Value {
+    fails(json!({"path": "inbox/none.txt"}))
 }
 
 fn writes() -> Value {
@@ -112,11 +123,14 @@ async fn what_is_seen_outside_is_behind_the_calls_of_its_turn_before_it() {
     let throws = || json!({"tool": "run_script", "args": {"source": source}});
     for (parallel, wishes, behind) in [
         // Nobody knows yet what it reads.
-        (8, [reads(), sends(), counts()], true),
-        (8, [sends(), reads(), counts()], false),
+        (8, [lists(), sends(), counts()], true),
+        (8, [sends(), lists(), counts()], false),
+        // It reads what it is asked for.
+        (8, [reads(), sends(), counts()], false),
         // It has ended.
-        (1, [reads(), sends(), counts()], false),
-        (1, [fails(), sends(), counts()], true),
+        (1, [lists(), sends(), counts()], false),
+        (1, [misses(), sends(), counts()], true),
+        (1, [fails(json!({})), sends(), counts()], false),
         (1, [throws(), sends(), counts()], true),
     ] {
         let policy = seen_beside_letters("", parallel);
@@ -134,8 +148,8 @@ async fn what_is_seen_outside_is_behind_the_calls_of_its_turn_in_another_life_to
     let policy = seen_beside_letters("", 8);
     let asked = policy.replace("ask = [", "ask = [\"hostile.fetch_each\", ");
     for (policy, wishes, behind) in [
-        (&policy, vec![fails(), writes(), sends()], &[true][..]),
-        (&asked, vec![reads(), sends()], &[true, true]),
+        (&policy, vec![misses(), writes(), sends()], &[true][..]),
+        (&asked, vec![lists(), sends()], &[true, true]),
     ] {
         let replies = [calls(json!(wishes)), done()];
         let rig = Rig::of(policy)
@@ -159,13 +173,117 @@ async fn what_is_seen_outside_is_behind_the_calls_of_its_turn_in_another_life_to
 async fn what_is_asked_about_ahead_is_behind_what_waits_for_a_person() {
     let policy = seen_beside_letters("inbox = \"read\",", 8);
     let policy = policy.replace("ask = [", "ask = [\"hostile.fetch_each\", ");
+    let into_inbox =
+        json!({"tool": "files.write", "args": {"path": "inbox/two.txt", "content": "x"}});
     let rig = Rig::of(&policy)
         .guest("hostile")
         .file("inbox/letter.txt", "Dear reader")
-        .replies(&[calls(json!([writes(), sends()])), done()]);
+        .replies(&[calls(json!([into_inbox, sends()])), done()]);
     let rig = rig.kept().await.open().await;
     let (run, answer) = rig.pursue("Go on.").await;
     assert_eq!(answer.expect_err("two questions").code(), Code::Asked);
     let letters = behind_letters(&rig, &run, "hostile.fetch_each").await;
     assert_eq!(letters, [true]);
+}
+
+/// A tool whose outcomes are secret beside calls that somebody outside sees; a stranger wrote both, or nobody did.
+async fn beside_secret(is_strangers: bool, reply: Value) -> (Rigged, RunId) {
+    let tools = "tools = [\"safe.run\", ";
+    let mut policy = seen_beside_letters("", 8).replace("tools = [", tools);
+    if !is_strangers {
+        let trusted = "[flow]\ntrust = [\"hostile\", \"safe\"]\n";
+        policy = policy.replace("[flow]\n", trusted);
+    }
+    let secret = json!({"sensitivity": "secret"});
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .component("safe", &saying::component("safe", &secret, "\"7391\""))
+        .file("inbox/letter.txt", "Dear reader")
+        .replies(&[reply, done()])
+        .open()
+        .await;
+    let (run, _) = rig.pursue("Go on.").await;
+    (rig, run)
+}
+
+/// Whether the call of a tool had ended when that of another one began.
+async fn ended_before(rig: &Rigged, run: &RunId, (first, then): (&str, &str)) -> bool {
+    let records = rig.records(run).await;
+    let began = |tool: &str| {
+        let is_it = |event: &Event| matches!(event, Event::Judged(one) if one.subject == tool);
+        let record = records.iter().find(|record| is_it(&record.event));
+        record.expect("it began").seq
+    };
+    let of = began(first);
+    let is_end = |event: &Event| matches!(event, Event::Finished(finished) if finished.of == of);
+    let end = records.iter().find(|record| is_end(&record.event));
+    end.expect("it ended").seq < began(then)
+}
+
+const SENDS_AND_KNOWS: [(&str, &str); 2] = [
+    ("hostile.fetch_each", "safe.run"),
+    ("safe.run", "hostile.fetch_each"),
+];
+
+/// Whoever sees when requests come, later attempts among them, sees how long another call takes that runs meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_of_a_script_is_seen_outside_while_one_tells_of_a_secret() {
+    let letter = "const letter = await tools.files.read({path: 'inbox/letter.txt'});";
+    for (is_strangers, before, args, apart) in [
+        (true, "", "{}", true),
+        (false, "", "{}", false),
+        // The script is the user's, and a stranger wrote what the call is given.
+        (false, letter, "{letter}", true),
+    ] {
+        for order in SENDS_AND_KNOWS {
+            let wish = |tool: &str| match tool {
+                "safe.run" => format!("tools.safe.run({args})"),
+                _ => "tools.hostile.fetch_each({urls: []})".to_owned(),
+            };
+            let (first, then) = (wish(order.0), wish(order.1));
+            let source = format!("{before} await Promise.allSettled([{first}, {then}]); return 1");
+            let reply = calls(json!([{"tool": "run_script", "args": {"source": source}}]));
+            let (rig, run) = beside_secret(is_strangers, reply).await;
+            let ended = ended_before(&rig, &run, order).await;
+            assert_eq!(ended, apart, "{is_strangers}: {source}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_of_a_turn_is_seen_outside_while_one_tells_of_a_secret() {
+    for is_strangers in [true, false] {
+        for order in SENDS_AND_KNOWS {
+            let wish = |tool: &str| match tool {
+                "safe.run" => json!({"tool": tool, "args": {}}),
+                _ => sends(),
+            };
+            let reply = calls(json!([wish(order.0), wish(order.1)]));
+            let (rig, run) = beside_secret(is_strangers, reply).await;
+            let ended = ended_before(&rig, &run, order).await;
+            assert_eq!(ended, is_strangers, "{order:?}");
+        }
+    }
+}
+
+/// It sends nothing before somebody has answered, so others need not wait for that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_person_keeps_no_secret_call_from_its_turn() {
+    let source = "await Promise.allSettled([
+            tools.hostile.fetch_each({urls: []}),
+            tools.safe.run({}),
+        ]);
+        return 1";
+    let reply = calls(json!([{"tool": "run_script", "args": {"source": source}}]));
+    let policy = seen_beside_letters("", 8).replace("tools = [", "tools = [\"safe.run\", ");
+    let policy = policy.replace("ask = [", "ask = [\"hostile.fetch_each\", ");
+    let secret = json!({"sensitivity": "secret"});
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .component("safe", &saying::component("safe", &secret, "\"7391\""))
+        .replies(&[reply, done()]);
+    let rig = rig.kept().await.open().await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    assert_eq!(said(&rig, &run, "safe.run").await.len(), 1);
 }

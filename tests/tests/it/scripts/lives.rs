@@ -344,7 +344,7 @@ async fn a_call_in_doubt_leaves_what_it_could_have_read() {
         [flow]
         mode = "enforce"
         [mounts.inbox]
-        path = "inbox"
+        path = "out/inbox"
         [mounts.out]
         path = "out"
         access = "write"
@@ -363,7 +363,7 @@ async fn a_call_in_doubt_leaves_what_it_could_have_read() {
     ];
     let rig = || {
         let rig = Rig::of(policy).guest("hostile").replies(&replies);
-        rig.file("inbox/letter.txt", "Dear reader")
+        rig.file("out/inbox/letter.txt", "Dear reader")
     };
     let counted_under = |records: &[Record]| {
         let counts = judged(records, "text.count");

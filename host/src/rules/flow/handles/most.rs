@@ -1,6 +1,6 @@
 //! Most: how many outcomes one run holds at once. From `[limits] handles`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Handles;
 use crate::words::error::{Code, Error};
@@ -12,6 +12,7 @@ impl Default for Handles {
         Self {
             held: BTreeMap::new(),
             gone: BTreeMap::new(),
+            unseen: BTreeSet::new(),
             all: Label::default(),
             most: HANDLES,
             given: 0,

@@ -5,14 +5,15 @@
 //! hand in what it found there, are not named: whoever lets a held value choose between two files would have as much of it
 //! spelled out as they like, call by call, by who is named.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 use url::Url;
 
-use super::{Handles, handle_in};
+use super::{Handles, handle_in, has_handle};
 use crate::rules::call::Call;
+use crate::rules::file::granted_mount_of;
 use crate::rules::grant::{Access, Destination, Grant};
 use crate::rules::policy::{Mount, Policy};
 use crate::rules::server;
@@ -36,8 +37,40 @@ pub fn named(call: &Call, known: &Label, label: &Label) -> Label {
     all.fold(known.clone(), |all, one| all.with(one))
 }
 
+/// The arguments by which tools name files.
+const PATHS: [&str; 3] = ["path", "source", "target"];
+
+/// What a guest could read by this grant that does no more than it is asked for, as those of trusted plugins do: of files those
+/// of the mounts that all of its paths lead to, where there are some. Without a path it may look into each mount, and a path
+/// out of a handle may be any; what else begins with the name of a mount, such as a pattern, leads nowhere.
+#[must_use]
+pub fn asked(grant: &Grant, policy: &Policy, args: &Value) -> Label {
+    let narrowed = meant(grant, policy, args);
+    readable(narrowed.as_ref().unwrap_or(grant), &policy.mounts)
+}
+
+/// A grant with the mounts alone that the paths in these arguments lead to; nothing where nobody knows which these are.
+fn meant(grant: &Grant, policy: &Policy, args: &Value) -> Option<Grant> {
+    if has_handle(args) {
+        return None;
+    }
+    let paths = PATHS.iter().filter_map(|key| args.get(key));
+    // Above the mounts there is more than one.
+    let mount = |path: &Value| {
+        let mount = granted_mount_of(grant, policy, path.as_str()?)?;
+        (&*mount != ".").then_some(mount)
+    };
+    let mounts: BTreeSet<Arc<str>> = paths.map(mount).collect::<Option<_>>()?;
+    if mounts.is_empty() {
+        return None;
+    }
+    let mut narrowed = grant.clone();
+    narrowed.mounts.retain(|one| mounts.contains(&one.mount));
+    Some(narrowed)
+}
+
 /// All that a guest could read by this grant, where the mounts are these, whatever its arguments say: nobody knows of a call
-/// under way that it reads what it was asked for, and no more.
+/// of a stranger's code under way that it reads what it was asked for, and no more.
 #[must_use]
 pub fn readable(grant: &Grant, all: &BTreeMap<Arc<str>, Mount>) -> Label {
     let mounts = grant.mounts.iter().flat_map(|one| {
@@ -155,9 +188,8 @@ mod tests {
         }
     }
 
-    /// A pattern that begins with the name of a mount has narrowed it once.
-    #[test]
-    fn what_a_call_could_read_is_all_of_its_grant() {
+    /// Pages, notes and two mounts, of which another one lies in the second.
+    fn granted() -> (Grant, BTreeMap<Arc<str>, Mount>) {
         let to = |url: &str| Destination::parse(url, &["GET"], false).unwrap();
         let mount = |name: &str| MountGrant {
             mount: name.into(),
@@ -182,6 +214,13 @@ mod tests {
             inside: Arc::new([inside]),
         };
         let mounts = BTreeMap::from([("home".into(), home)]);
+        (grant, mounts)
+    }
+
+    /// A pattern that begins with the name of a mount has narrowed it once.
+    #[test]
+    fn what_a_call_could_read_is_all_of_its_grant() {
+        let (grant, mounts) = granted();
         // A line about many hosts may lead to any.
         let expected = "web:https://a.test, web:*, file:docs, file:home, file:letters, note:*";
         let all = readable(&grant, &mounts);
@@ -194,5 +233,51 @@ mod tests {
         let named = within(&grant, &["docs/x"]);
         assert!(named.contains(&Policy::mount_source("docs")));
         assert!(!named.contains(&Policy::mount_source("home")));
+    }
+
+    #[test]
+    fn what_a_call_of_a_trusted_plugin_could_read_lies_where_its_paths_lead() {
+        let (grant, mounts) = granted();
+        let policy = Policy {
+            mounts,
+            ..Policy::nothing("test")
+        };
+        for (args, sources) in [
+            // It lies inside, and may be what the path leads to.
+            (
+                json!({"path": "home/x", "pattern": "docs/"}),
+                "file:home file:letters",
+            ),
+            (json!({"path": "./home/"}), "file:home file:letters"),
+            // Of these the host knows no mount, so it is all of them.
+            (json!({"path": "docs/x"}), "file:docs file:home"),
+            (json!({"pattern": "home/x"}), "file:docs file:home"),
+            (
+                json!({"path": "", "pattern": "home/"}),
+                "file:docs file:home",
+            ),
+            (json!({"path": {"$handle": "h1"}}), "file:docs file:home"),
+            (
+                json!({"source": "home/x", "target": "docs/x"}),
+                "file:docs file:home",
+            ),
+            (
+                json!({"path": "home/x", "more": {"$handle": "h1"}}),
+                "file:docs file:home",
+            ),
+            (json!({"path": ["home/x"]}), "file:docs file:home"),
+        ] {
+            let found = asked(&grant, &policy, &args);
+            for source in sources.split(' ').chain(["web:https://a.test", "note:*"]) {
+                let source = Source::try_from(source.to_owned()).unwrap();
+                assert!(found.covers(&Label::of(source)), "{args}: {found}");
+            }
+            let docs = Label::of(Policy::mount_source("docs"));
+            assert_eq!(
+                found.covers(&docs),
+                sources.contains("docs"),
+                "{args}: {found}"
+            );
+        }
     }
 }

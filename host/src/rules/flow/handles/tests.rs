@@ -383,6 +383,26 @@ fn a_card_shows_what_has_a_form_and_no_text() {
     assert_eq!(card["label"], bare["label"]);
 }
 
+/// Whoever knows something of a secret lets some tools fail and others not, and each brings a scalar.
+#[test]
+fn a_card_under_a_secret_names_no_scalar_and_counts_none() {
+    let flows = Flows::default();
+    let tool = ToolName::parse("text.count").unwrap();
+    let scalar = |tool: &str| Source::new(Sort::Tool, tool).of_scalar();
+    let named = (0..40).fold(Label::of(Source::user()), |label, n| {
+        label.with(scalar(&format!("text.t{n}")))
+    });
+    let told = |label: &Label| {
+        let label = (label, &named, &Touched::new());
+        card(&flows, (&tool, "h1"), (&json!(1), Made::OfHandles), label)["label"].clone()
+    };
+    let pin = Source::new(Sort::Secret, "safe.pin");
+    for secret in [pin.clone(), pin.of_scalar()] {
+        assert_eq!(told(&named.with(secret)), json!(["user"]));
+    }
+    assert!(told(&named).to_string().contains("scalar:tool:text.t0"));
+}
+
 #[test]
 fn what_a_handle_brings_is_named_as_far_as_its_card_has() {
     let mut handles = Handles::default();
@@ -446,8 +466,18 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
         // They have read it, and bear its label.
         (&[], &inbox, &stranger.join(&inbox), Success::Silent),
     ] {
-        let found = Success::of(&flows, (places, read), caller);
+        let found = Success::of(&flows, (places, read), (caller, false));
         assert_eq!(found, expected, "{read} to {caller}");
+    }
+    // It has a clock.
+    for (places, read, caller, expected) in [
+        (&place[..], &pin, &user, Success::OfRead),
+        (&[], &pin, &user, Success::OfRead),
+        (&place[..], &pin, &stranger, Success::OfHandles),
+        (&place[..], &inbox, &user, Success::Silent),
+    ] {
+        let found = Success::of(&flows, (places, read), (caller, true));
+        assert_eq!(found, expected, "{read} to a script under {caller}");
     }
 }
 
@@ -514,6 +544,12 @@ fn who_is_told_a_scalar_is_told_who_may_read_it() {
     let error = Error::new(Code::OverBudget, "there is no room");
     assert_eq!(told("web.get", withheld(&error)), label.to_string());
     assert_eq!(told("web.get", json!({KEY: "h1", "withheld": true})), "");
+    assert_eq!(told("script.run", to_use(json!({KEY: "h1"}), "so")), "");
+    // How long it took tells of that.
+    assert_eq!(
+        told("script.run", ended("it knew something")),
+        "user, scalar:file:inbox"
+    );
     assert_eq!(
         told("handle.scalar", json!(true)),
         "user, scalar:file:inbox"

@@ -399,9 +399,15 @@ fn a_value_about_which_a_tool_had_something_to_say_is_a_witness() {
 
 #[test]
 fn open_kinds_do_not_vouch_from_a_record_that_somebody_else_started() {
-    let kept = json!({"account": "ACC-m1"});
+    let iban = "GB82WEST12345698765432";
+    let kept = json!({"account": iban});
+    let letter = |from: &str| {
+        let mut letter = letter("m1", from, "x");
+        letter["account"] = json!(iban);
+        letter
+    };
     scene(&[], MAIL)
-        .saw("mail.read", json!({}), letter("m1", "me@own.test", "x"))
+        .saw("mail.read", json!({}), letter("me@own.test"))
         .check(
             "bank.pay",
             kept.clone(),
@@ -409,7 +415,7 @@ fn open_kinds_do_not_vouch_from_a_record_that_somebody_else_started() {
         );
     for from in ["eve@evil.test", "me@own.test.evil.test", ""] {
         scene(&[], MAIL)
-            .saw("mail.read", json!({}), letter("m1", from, "x"))
+            .saw("mail.read", json!({}), letter(from))
             .check("bank.pay", kept.clone(), Ask(&["`account`"]))
             // A closed kind does.
             .check(
@@ -425,7 +431,7 @@ fn open_kinds_do_not_vouch_from_a_record_that_somebody_else_started() {
 fn a_stranger_vouches_for_no_value_of_an_open_kind() {
     for (kind, value, open) in [
         ("mail", "bo@x.com", true),
-        ("account", "ACC-7", true),
+        ("account", "GB82WEST12345698765432", true),
         ("address", "1 High Street", true),
         ("url", "https://a.test/x", true),
         ("file", "docs/a.md", false),

@@ -118,7 +118,7 @@ fn show(scene: &Scene, changes: &[Change], remarks: &[Remark]) {
     if rows.is_empty() {
         print::line("nothing has changed");
     } else {
-        print::line(table(&rows).trim_end());
+        print::marked_line(table(&rows).trim_end());
     }
     if !scene.quiet {
         for remark in remarks {

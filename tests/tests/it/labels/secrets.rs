@@ -1,0 +1,240 @@
+//! What is secret: a script that knows something of it, and whoever waits for calls that may read it.
+
+use lazaret::words::event::Answer as Say;
+use lazaret_tests::prelude::*;
+
+use super::{calls, done, said};
+use crate::page::observed;
+
+/// What the script spells stands nowhere in its source.
+const READS: &str = "const key = await tools.files.read({path: 'keys/k.txt'});
+    const spelled = ['the pin is 73', '91'].join('');";
+
+/// A mount that is secret and one that anybody may read; all is the user's own, so that nobody else has a hand in anything.
+fn policy(more: &str) -> String {
+    format!(
+        "[flow]
+        {more}
+        mode = \"enforce\"
+        classes = {{ \"file:keys\" = {{ integrity = \"trusted\", secrecy = \"secret\" }} }}
+        [mounts.keys]
+        path = \"keys\"
+        [mounts.docs]
+        path = \"docs\"
+        own = true
+        [grants.\"files.*\"]
+        mounts = {{ keys = \"read\", docs = \"read\" }}
+        [grants.\"web.get_page\"]
+        fetch = [{{ url = \"https://shop.test/\" }}]
+        [agents.agent]
+        calling = \"both\""
+    )
+}
+
+async fn open(policy: &str, replies: &[Value]) -> Rigged {
+    let rig = Rig::of(policy)
+        .file("keys/k.txt", "7391")
+        .file("docs/a.txt", "a");
+    rig.replies(replies).open().await
+}
+
+fn script(source: &str) -> Value {
+    calls(json!([{"tool": "run_script", "args": {"source": source}}]))
+}
+
+fn call(tool: &str, args: Value) -> Value {
+    calls(json!([{"tool": tool, "args": args}]))
+}
+
+/// What its model is told of it, and of nothing else that it makes: a handle, or that it failed; and that for bits, so that
+/// without them nobody is told which of both it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_script_makes_of_a_secret_is_held() {
+    const ENDED: &str = "too few bits are left";
+    for (bits, ends, says, rises) in [
+        (6, "return spelled", "\"$handle\":\"h10000\"", false),
+        (
+            6,
+            "throw new Error(spelled)",
+            "it failed; it knew something",
+            true,
+        ),
+        (
+            6,
+            "return undefinedName",
+            "it failed; it knew something",
+            true,
+        ),
+        (5, "return spelled", ENDED, true),
+        (5, "throw new Error(spelled)", ENDED, true),
+    ] {
+        let replies = [script(&format!("{READS} {ends}")), done()];
+        let rig = open(&policy(&format!("bits = {bits}")), &replies).await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        assert_eq!(answer.expect("an answer"), "Done.", "{ends}");
+        let seen = observed(&rig.records(&run).await);
+        let (text, label) = &seen[0];
+        assert!(text.contains(says), "{ends}: {text}");
+        assert!(!text.contains("line 1"), "{text}");
+        let label = label.to_string();
+        assert_eq!(label.contains("scalar:file:keys"), rises, "{ends}: {label}");
+        let journal = rig.journal(&run).await;
+        assert!(!journal.contains("the pin is 7391"), "{journal}");
+    }
+}
+
+/// What is returned is what its handle holds, also where that was a handle: no other tool sees a difference.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handle_that_a_script_has_returned_is_handed_on() {
+    let handle = json!({"$handle": "h10000"});
+    let field = json!({"value": handle, "pointer": "/content"});
+    let replies = [
+        script(&format!("{READS} return key")),
+        call("handle.field", field),
+        done(),
+    ];
+    let rig = open(&policy(""), &replies).await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let seen = observed(&rig.records(&run).await);
+    assert!(seen[0].0.contains("hand this handle on"), "{}", seen[0].0);
+    assert!(
+        seen[1].0.contains("\"of\":\"handle.field\""),
+        "{}",
+        seen[1].0
+    );
+    assert!(seen[1].0.contains("h10001"), "{}", seen[1].0);
+}
+
+/// A script makes as many handles as it likes, and so would spell what it knows to whoever counts them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_many_handles_a_script_has_made_of_a_secret_is_told_to_no_model() {
+    let mut told = Vec::new();
+    for many in [0, 1, 3] {
+        let makes = "await tools.handle.field({value: key, pointer: '/content'})";
+        let source = format!("{READS} for (let i = 0; i < {many}; i++) {makes}; return 1");
+        let replies = [
+            script(&source),
+            call("text.count", json!({"text": {"$handle": "h2"}})),
+            call("files.read", json!({"path": "keys/k.txt"})),
+            done(),
+        ];
+        let rig = open(&policy(""), &replies).await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        assert_eq!(answer.expect("an answer"), "Done.");
+        let seen = observed(&rig.records(&run).await).into_iter();
+        told.push(seen.map(|(text, _)| text).collect::<Vec<_>>());
+    }
+    assert!(told[0][1].contains("which holds h1, h10000"), "{told:?}");
+    assert!(told[0][2].contains("h10001"), "{told:?}");
+    told.dedup();
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+/// The same in a later life, which has the words of its failures again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_many_handles_a_script_has_made_of_a_secret_is_told_to_no_later_life_either() {
+    let mut told = Vec::new();
+    for many in [0, 1] {
+        let fails = "await tools.files.read({path: 'keys/none.txt'}).catch(() => 0)";
+        let source = format!("{READS} for (let i = 0; i < {many}; i++) {fails}; return 1");
+        let replies = [
+            script(&source),
+            call("text.count", json!({"text": "a"})),
+            call("text.count", json!({"text": {"$handle": "h2"}})),
+            done(),
+        ];
+        let policy = format!("ask = [\"text.count\"]\n{}", policy(""));
+        let rig = Rig::of(&policy).file("keys/k.txt", "7391");
+        let rig = rig.replies(&replies).kept().await.open().await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+        rig.answer(Say::Allow).await;
+        let rig = rig.restart().await;
+        let answer = rig.resume_agent(&run).await;
+        assert_eq!(answer.expect("an answer"), "Done.");
+        let seen = observed(&rig.records(&run).await);
+        told.push(seen[2].0.clone());
+    }
+    assert_eq!(told[0], told[1]);
+}
+
+/// Of what is secret that counts for a script that nobody else had a hand in; what is private stays free there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_is_behind_the_secrets_that_its_calls_were_given_or_read() {
+    for (first, is_behind) in [
+        ("await tools.files.read({path: 'keys/k.txt'})", true),
+        (
+            "await tools.handle.field({value: {$handle: 'h1'}, pointer: '/content'})",
+            true,
+        ),
+        // It has not ended.
+        (
+            "void tools.files.read({path: 'keys/k.txt'}); await new Promise((go) => setTimeout(go, 0))",
+            true,
+        ),
+        (
+            "await tools.files.read({path: 'keys/none.txt'}).catch(() => {})",
+            true,
+        ),
+        ("await tools.files.read({path: 'docs/a.txt'})", false),
+        (
+            "void tools.files.read({path: 'docs/a.txt'}); await new Promise((go) => setTimeout(go, 0))",
+            false,
+        ),
+        (
+            "await tools.files.read({path: 'docs/none.txt'}).catch(() => {})",
+            false,
+        ),
+    ] {
+        let source = format!("{first}; await tools.text.count({{text: 'a'}}); return 1");
+        let replies = [
+            call("files.read", json!({"path": "keys/k.txt"})),
+            script(&source),
+            done(),
+        ];
+        let rig = open(&policy(""), &replies).await;
+        let (run, answer) = rig.pursue("Go on.").await;
+        assert_eq!(answer.expect("an answer"), "Done.", "{first}");
+        let counts = said(&rig, &run, "text.count").await;
+        let found = counts[0].1.contains("scalar:file:keys");
+        assert_eq!(found, is_behind, "{first}: {counts:?}");
+        assert!(!counts[0].1.contains("scalar:file:docs"), "{counts:?}");
+    }
+}
+
+/// When a request begins tells of the calls of its turn before it: of those that read what is secret, or were given it, and of
+/// no other one by the same tools.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_behind_the_secrets_that_calls_of_its_turn_were_given_or_read() {
+    let read = |path: &str| json!({"tool": "files.read", "args": {"path": path}});
+    let field = json!({"tool": "handle.field", "args": {"value": {"$handle": "h1"}, "pointer": "/content"}});
+    let knows = json!({"tool": "run_script", "args": {"source": format!("{READS} return 1")}});
+    for (first, is_behind) in [
+        (read("keys/k.txt"), true),
+        (read("keys/none.txt"), true),
+        (field, true),
+        (knows, true),
+        (read("docs/a.txt"), false),
+        (read("docs/none.txt"), false),
+    ] {
+        for parallel in [1, 8] {
+            let page = json!({"tool": "web.get_page", "args": {"url": "https://shop.test/"}});
+            let replies = [
+                call("files.read", json!({"path": "keys/k.txt"})),
+                calls(json!([first, page])),
+                done(),
+            ];
+            let policy = format!(
+                "{}\nparallel = {parallel}\n[limits]\nretries = 0",
+                policy("")
+            );
+            let rig = open(&policy, &replies).await;
+            let (run, _) = rig.pursue("Go on.").await;
+            let pages = said(&rig, &run, "web.get_page").await;
+            assert_eq!(pages.len(), 1, "{first}: {pages:?}");
+            let found = pages[0].1.contains("scalar:file:keys");
+            assert_eq!(found, is_behind, "{parallel} {first}: {pages:?}");
+        }
+    }
+}
