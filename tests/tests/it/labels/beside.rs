@@ -229,11 +229,10 @@ const SENDS_AND_KNOWS: [(&str, &str); 2] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_a_script_is_seen_outside_while_one_tells_of_a_secret() {
     let letter = "const letter = await tools.files.read({path: 'inbox/letter.txt'});";
-    for (is_strangers, before, args, apart) in [
-        (true, "", "{}", true),
-        (false, "", "{}", false),
+    for (is_strangers, before, args) in [
+        (true, "", "{}"),
         // The script is the user's, and a stranger wrote what the call is given.
-        (false, letter, "{letter}", true),
+        (false, letter, "{letter}"),
     ] {
         for order in SENDS_AND_KNOWS {
             let wish = |tool: &str| match tool {
@@ -245,7 +244,7 @@ async fn no_call_of_a_script_is_seen_outside_while_one_tells_of_a_secret() {
             let reply = calls(json!([{"tool": "run_script", "args": {"source": source}}]));
             let (rig, run) = beside_secret(is_strangers, reply).await;
             let ended = ended_before(&rig, &run, order).await;
-            assert_eq!(ended, apart, "{is_strangers}: {source}");
+            assert!(ended, "{is_strangers}: {source}");
         }
     }
 }
