@@ -250,7 +250,7 @@ impl Files {
             }
             FileWish::Write { bytes, mode } => {
                 let write = || self.write(dir, path, place, &bytes, mode);
-                let written = self.written.making((dir, place), above(place), write);
+                let written = self.written.making((dir, place), &place.names, write);
                 written.map(|()| FileOutcome::Done)
             }
             FileWish::Remove => {

@@ -226,8 +226,8 @@ impl Host {
         } else {
             brought_in(&records)
         };
-        let holds = known.how.hold != Holding::Never || holds || !brought.is_empty();
-        self.equip(&mut agent, holds);
+        let holds = holds || !brought.is_empty();
+        self.equip(&mut agent.tools, &known, holds);
         let summariser = self.models.get(&agent.rolling.model);
         let until = self.until(&agent, &records);
         let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
@@ -317,22 +317,23 @@ impl Host {
         }
     }
 
-    /// What a run needs for what it holds, or may come to keep, is its agent's as well.
-    fn equip(&self, agent: &mut Agent, holds: bool) {
-        if holds {
-            agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
-        } else if self.keeps(agent) {
-            agent.tools.extend(Pattern::try_from(READ.to_owned()));
+    /// What a run needs for what it holds, or may come to keep, is its agent's as well. `holds` says whether it begins with
+    /// something that is held.
+    pub(super) fn equip(&self, tools: &mut Vec<Pattern>, known: &Known, holds: bool) {
+        if holds || known.how.hold != Holding::Never {
+            tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
+        } else if self.keeps(tools) {
+            tools.extend(Pattern::try_from(READ.to_owned()));
         }
     }
 
     /// Whether a long outcome of one of its tools is kept, to be read part by part (G-29).
-    fn keeps(&self, agent: &Agent) -> bool {
+    fn keeps(&self, tools: &[Pattern]) -> bool {
         let caps = &self.policy().inbound.caps;
         let tools = self
             .station
             .catalog
-            .told(&agent.tools, self.policy(), Surface::Cli);
+            .told(tools, self.policy(), Surface::Cli);
         let keeps = |how: Truncation| caps.how(how) == Truncation::Spill;
         tools
             .iter()

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::brought::brought_in;
 use super::explain::call_of;
 use super::host::Host;
 use super::known::{self, Fold, adjust, always};
@@ -185,7 +186,7 @@ impl<'a> Again<'a> {
             ..
         } = earlier;
         let mut led = Led::ByClient;
-        let mut reach: std::result::Result<Arc<[Pattern]>, Unknown> = Ok([Pattern::all()].into());
+        let mut reach: std::result::Result<Vec<Pattern>, Unknown> = Ok(vec![Pattern::all()]);
         match wished_in(&first.run, records) {
             Ok(Wished::Goal(goal)) => {
                 led = Led::ByModel;
@@ -194,7 +195,7 @@ impl<'a> Again<'a> {
                 match host.agent(&goal) {
                     Ok(agent) => {
                         typed.push(agent.instructions.clone());
-                        reach = Ok(agent.tools.into());
+                        reach = Ok(agent.tools);
                     }
                     Err(error) => {
                         reach = Err(format!("{}, so its reach is not known", error.message()))
@@ -205,7 +206,8 @@ impl<'a> Again<'a> {
             // A call that was turned down before anything of it began.
             Err(_) => {}
         }
-        let patterns: &[Pattern] = reach.as_ref().map_or(&[], |reach| reach);
+        let patterns: &[Pattern] = reach.as_ref().map_or(&[], Vec::as_slice);
+        let holds = !handles.is_empty() || !brought_in(records).is_empty();
         typed.extend(before);
         let before = known::Before {
             typed: &typed,
@@ -220,10 +222,13 @@ impl<'a> Again<'a> {
             before,
             &[],
         );
+        if let Ok(reach) = &mut reach {
+            host.equip(reach, &known, holds);
+        }
         Ok(Self {
             host,
             surface,
-            reach,
+            reach: reach.map(Arc::from),
             known,
             fold: Fold::default(),
             calls: BTreeMap::new(),

@@ -44,6 +44,13 @@ pub fn rests(last: &Record) -> bool {
     matches!(last.event, Event::Stopped(_) | Event::Paused { .. })
 }
 
+/// Whether nothing comes after this last record of a run for whoever watches it: what was imported goes on nowhere, wherever
+/// it breaks off.
+#[must_use]
+pub fn is_all(last: &Record, provenance: Provenance) -> bool {
+    rests(last) || provenance != Provenance::Here
+}
+
 /// How a run began, if this is its first record.
 #[must_use]
 pub fn began(first: &Record) -> Option<&Started> {

@@ -3,9 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use lazaret_tests::wait::found;
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
+use crate::provider;
+use crate::server::{Answer, Server};
+use crate::serving::Serving;
 use crate::station::{Ended, Station};
 
 pub fn database(station: &Station) -> Connection {
@@ -478,6 +482,34 @@ fn no_name_at_all_is_no_run() {
             .says(&["error: no run is named\n", "`last`"]);
     }
     station.run(&["runs", "show", "last"]).ends(0);
+}
+
+/// What was imported goes on nowhere, so that whoever watches it is told where it breaks off.
+#[test]
+fn an_imported_run_without_an_end_is_watched_to_its_last_record() {
+    let provider = Server::start(vec![Answer::Silence(String::new())]);
+    let station = provider::station(&provider);
+    let mut child = station.spawn(&mut station.command(&["run", "x"]));
+    provider.wait();
+    found("the run is on record", || {
+        let shown = station.run(&["runs", "show", "last"]);
+        (shown.status != 4).then_some(())
+    });
+    child.kill().unwrap();
+    station.wait(child).ends(-1);
+    let run = newest(&station);
+    let path = export(&station, &run);
+    forget(&station);
+    station
+        .run(&["runs", "import", path.to_str().unwrap()])
+        .ends(0);
+    station
+        .run(&["runs", "watch", &run])
+        .ends(0)
+        .says(&["the run was imported without its end: nothing in it goes on"]);
+    let server = Serving::start(&station);
+    let end = server.events(&run, None).last().expect("an end");
+    assert_eq!(end.value, serde_json::json!({"state": "unfinished"}));
 }
 
 #[test]

@@ -30,6 +30,29 @@ fn held() -> Station {
     station
 }
 
+/// What a run has been given for what it holds stands in no line of its agent, and is its own all the same.
+#[test]
+fn what_a_run_makes_of_what_it_holds_is_judged_again_as_it_was() {
+    let station = held();
+    let tried = || {
+        station.write("new.toml", station.read("lazaret.toml"));
+        let ended = station.run(&["policy", "test", "last", "--policy", "new.toml"]);
+        ended.ends(0).prints(&[", 0 changes, "]);
+    };
+    tried();
+    // Nor does one need to hold anything else that begins with it.
+    let field = FIELD.replace("h1", "letter").replace("/content", "");
+    let never = "[flow]\nhold = \"never\"\n";
+    let config = station.read("lazaret.toml");
+    station.write("script.jsonl", [field.as_str(), DONE].join("\n"));
+    station.write("lazaret.toml", format!("{config}{never}"));
+    station.trust();
+    station
+        .run(&["run", "What is in it?", "--with", "last:h2=letter"])
+        .ends(0);
+    tried();
+}
+
 const TAKE: &str =
     r#"{"calls":[{"tool":"files.write","args":{"path":"out/b.txt","content":{"$handle":"h2"}}}]}"#;
 

@@ -1,7 +1,7 @@
 //! What each run has written into each mount, so that a quota holds for all tools of a run together.
 //!
 //! Counted in this process: a run that is taken up again by another one begins anew. What is removed counts still,
-//! since the disk was written all the same. A folder has no bytes of its own and takes room all the same.
+//! since the disk was written all the same. A folder or an empty file has no bytes of its own and takes room all the same.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use cap_std::fs::Dir;
 use crate::rules::file::Place;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::RunId;
-use crate::words::limits::{FOLDER_BYTES, MOUNT_RUNS};
+use crate::words::limits::{MADE_BYTES, MOUNT_RUNS};
 use crate::words::lock::lock;
 
 /// Bytes by run and mount. Cheap to clone.
@@ -36,21 +36,21 @@ pub(super) struct Taken {
 }
 
 impl Written {
-    /// Does what makes those of these folders that are not there. What was made of them counts, whatever came of the
-    /// rest.
+    /// Does what makes those of these folders, and of a file at their end, that are not there. What was made of them counts,
+    /// whatever came of the rest.
     pub(super) fn making<T>(
         &self,
         (dir, place): (&Dir, &Place),
-        folders: &[String],
+        names: &[String],
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let missing = count_missing(dir, folders);
+        let missing = count_missing(dir, names);
         if missing == 0 {
             return make();
         }
-        let taken = self.take(place, missing.saturating_mul(FOLDER_BYTES))?;
+        let taken = self.take(place, missing.saturating_mul(MADE_BYTES))?;
         let made = make();
-        taken.keep_but(count_missing(dir, folders).saturating_mul(FOLDER_BYTES));
+        taken.keep_but(count_missing(dir, names).saturating_mul(MADE_BYTES));
         made
     }
 
@@ -64,8 +64,8 @@ impl Written {
         if sum > place.room.run_bytes {
             let (mount, most) = (&place.mount, place.room.run_bytes >> 20);
             let what = format!(
-                "this run has written {before} bytes into the mount `{mount}` (each folder that it made counts as {FOLDER_BYTES}), \
-                 and {bytes} more would be past its quota"
+                "this run has written {before} bytes into the mount `{mount}` (each file or folder that it made counts as \
+                 {MADE_BYTES} and its bytes), and {bytes} more would be past its quota"
             );
             return Err(no_room(&what, mount, &format!("quota_mib = {most}")));
         }
@@ -87,11 +87,11 @@ pub(super) fn above(place: &Place) -> &[String] {
     split.map(|(_, above)| above).unwrap_or_default()
 }
 
-/// How many of these folders, each in the one before, are not there.
-fn count_missing(dir: &Dir, folders: &[String]) -> usize {
-    let lengths = (1..=folders.len()).rev();
+/// How many of these, each in the one before, are not there.
+fn count_missing(dir: &Dir, names: &[String]) -> usize {
+    let lengths = (1..=names.len()).rev();
     let missing = lengths.take_while(|length| {
-        let way: PathBuf = folders.iter().take(*length).collect();
+        let way: PathBuf = names.iter().take(*length).collect();
         let found = dir.symlink_metadata(way);
         found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
     });
@@ -192,7 +192,7 @@ mod tests {
         std::fs::write(folder.path().join("file"), "").unwrap();
         let mounts = BTreeMap::from([(Arc::from("x"), folder.path().to_owned())]);
         let files = Files::open(&mounts, &[], None).unwrap();
-        let run_bytes = u64::try_from(6 * FOLDER_BYTES).unwrap();
+        let run_bytes = u64::try_from(6 * MADE_BYTES).unwrap();
         let place = |path: &str| Place {
             names: path.split('/').map(str::to_owned).collect(),
             room: Room {
@@ -235,8 +235,44 @@ mod tests {
         // What makes none needs no room.
         assert_eq!(code("a/e/f/file", to("a/b/c/file")), None);
         let error = files.written.take(&place("a"), 1).unwrap_err();
-        let says = "24576 bytes into the mount `x` (each folder that it made counts as 4096)";
+        let says = "24576 bytes into the mount `x` (each file or folder that it made counts as 4096 and its bytes)";
         assert!(error.message().contains(says), "{error}");
+    }
+
+    #[test]
+    fn each_file_that_was_made_counts_and_none_that_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let mounts = BTreeMap::from([(Arc::from("x"), folder.path().to_owned())]);
+        let files = Files::open(&mounts, &[], None).unwrap();
+        let run_bytes = u64::try_from(2 * MADE_BYTES + 2).unwrap();
+        let place = |path: &str| Place {
+            names: vec![path.to_owned()],
+            room: Room {
+                run_bytes,
+                file_bytes: 100,
+            },
+            ..place("a", "x")
+        };
+        let empty = |mode| FileWish::Write {
+            bytes: Vec::new(),
+            mode,
+        };
+        for (path, wish, expected) in [
+            ("none", write(WriteMode::At(0)), Some(Code::NotFound)),
+            ("a", write(WriteMode::Create), None),
+            ("a", write(WriteMode::Replace), None),
+            ("b", empty(WriteMode::Create), None),
+            ("b", empty(WriteMode::Replace), None),
+            ("c", empty(WriteMode::Create), Some(Code::TooBig)),
+            ("c", empty(WriteMode::Append), Some(Code::TooBig)),
+            ("c", empty(WriteMode::Replace), Some(Code::TooBig)),
+            ("c", FileWish::Stat, Some(Code::NotFound)),
+        ] {
+            let (result, _) = wished::perform((&files, &place), path, wish.clone());
+            let said = result.err().map(|error| error.code());
+            assert_eq!(said, expected, "{path} {wish:?}");
+        }
+        files.written.take(&place("a"), 1).unwrap_err();
     }
 
     #[test]

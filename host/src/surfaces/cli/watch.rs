@@ -5,17 +5,20 @@ use super::{Scene, print};
 use crate::gate::journal::check_ahead;
 use crate::runs::audit::Audit;
 use crate::runs::rest;
+use crate::surfaces::listed;
 use crate::surfaces::paint::faint;
 use crate::words::error::Result;
-use crate::words::event::{Event, Record};
+use crate::words::event::Record;
 use crate::words::id::Seq;
 
-/// Prints the records of a run from `from` on as they are written, until it ends or is left.
+/// Prints the records of a run from `from` on as they are written, until it ends or is left. One that was imported goes on
+/// nowhere.
 pub(super) async fn watch(scene: &Scene, run: &str, from: Seq) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
     let audit = Audit::open(&setup.places, &setup.vault)?;
     let journal = audit.journal();
     let run = scene.find(journal, run).await?;
+    let provenance = journal.provenance(&run).await?;
     let mut transcript = Transcript::of(&setup.policy);
     // What came before is read as well, since later lines speak of it.
     let mut next = 0;
@@ -29,7 +32,10 @@ pub(super) async fn watch(scene: &Scene, run: &str, from: Seq) -> Result<u8> {
             }
         }
         next = last.seq.saturating_add(1);
-        if matches!(last.event, Event::Stopped(_) | Event::Paused { .. }) {
+        if listed::is_all(&last, provenance) {
+            if !listed::rests(&last) {
+                print::note("the run was imported without its end: nothing in it goes on");
+            }
             return Ok(0);
         }
         rest::a_moment().await;

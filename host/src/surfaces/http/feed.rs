@@ -254,7 +254,8 @@ impl Feed {
                 self.send(draft.frame(false));
             }
             next = last.seq.saturating_add(1);
-            if listed::rests(&last) {
+            let provenance = journal.provenance(&self.run).await;
+            if provenance.is_ok_and(|provenance| listed::is_all(&last, provenance)) {
                 break;
             }
             let due = journal.clock().now_ms().saturating_add(FEED_LOOK_MS);
