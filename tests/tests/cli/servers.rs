@@ -195,6 +195,48 @@ fn what_has_changed_since_it_was_trusted_is_shown() {
     ended.prints(&["ok as it was trusted"]);
 }
 
+/// A server does not pass a grant on to another of its tools: who had a name here keeps it, and whoever says yes again reads
+/// what has come and gone.
+#[test]
+fn no_tool_takes_the_name_of_another() {
+    let station = Station::new();
+    station.write("notes.says", "sendMail\nold");
+    write(&station, "named", "[grants.\"mail.send_mail\"]");
+    station.trust();
+    let there = "mail.send_mail  there `sendMail`";
+    let ended = station.run(&["servers", "trust", "mail"]).ends(0);
+    ended.prints(&[there]).never("since it was trusted");
+    station.write("notes.says", "sendMail\nsend_mail");
+    for (verb, status, says) in [
+        ("check", 1, &["`send_mail` is new since it was trusted"][..]),
+        (
+            "trust",
+            0,
+            &[
+                "`send_mail` is new since it was trusted",
+                "`old` is gone since it was trusted",
+                "hint: if that is not well: `lazaret servers forget mail`",
+            ],
+        ),
+        ("check", 0, &[]),
+    ] {
+        let ended = station.run(&["servers", verb, "mail"]).ends(status);
+        let ended = ended.prints(&[there, "there `send_mail`"]).says(says);
+        ended.never("now: what policy says");
+    }
+    station.run(&["call", "mail.send_mail", "{}"]);
+    let notes = notes(&station);
+    assert!(notes.contains("called sendMail"), "{notes}");
+    assert!(!notes.contains("called send_mail"), "{notes}");
+    // Once it has gone, its name is free, and that is said.
+    station.write("notes.says", "send-mail");
+    let told = station.run(&["servers", "check", "mail", "--json"]).ends(1);
+    let taken = json!([{"name": "send_mail", "was": "sendMail", "now": "send-mail"}]);
+    assert_eq!(told.json()["changed"]["taken"], taken, "{told}");
+    let ended = station.run(&["servers", "trust", "mail"]).ends(0);
+    ended.says(&["`mail.send_mail` was `sendMail` there and is `send-mail` now"]);
+}
+
 /// Behind a wide gap, another line would seem to begin; and a tab is wide.
 #[test]
 fn no_gap_in_what_a_server_says_is_wide() {

@@ -1,10 +1,13 @@
 //! Logins to servers over HTTP: documents are read and tokens had through egress, with its checks of addresses, and what
 //! comes of it is kept in the vault as secrets of the host's own, bound to the server that they are for.
 //!
+//! Server and issuer are told secrets, and may repeat them: what they say is read without what is known, but for what they are
+//! asked to give. So nothing that is kept beside the vault, shown, or put into an address holds one.
+//!
 //! Nothing is opened for a person: they are told where to go, and whoever hears them come back is the surface's to say.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
 use super::Around;
@@ -64,6 +67,7 @@ pub struct Begun {
     attempt: Attempt,
     issuer: Issuer,
     client: Client,
+    known: KnownSecrets,
 }
 
 impl Begun {
@@ -93,7 +97,12 @@ impl Begun {
     /// # Errors
     /// As [`Attempt::code`].
     pub fn code(&self, target: &str) -> Result<Option<String>> {
-        self.attempt.code(&self.issuer, target)
+        let code = self.attempt.code(&self.issuer, target);
+        // A no quotes the issuer. A code is taken as it is: nobody is shown it.
+        match self.known.clean(target).filter(|_| code.is_err()) {
+            Some(clean) => self.attempt.code(&self.issuer, &clean),
+            None => code,
+        }
     }
 }
 
@@ -158,7 +167,22 @@ impl Logins {
             return Ok(None);
         };
         let kept: Option<Kept> = serde_json::from_slice(&text).ok();
-        Ok(kept.filter(|kept| kept.url == remote.url))
+        let kept = kept.filter(|kept| kept.url == remote.url);
+        Ok(kept.map(|kept| self.without_secrets(kept)))
+    }
+
+    /// What it is good for, if no secret stands there: it is shown, and asked for again.
+    fn without_secrets(&self, mut kept: Kept) -> Kept {
+        if self.known.finds_in(kept.scope.as_bytes()) {
+            kept.scope.clear();
+        }
+        kept
+    }
+
+    /// What a server says with a header `www-authenticate`, without the secrets that it was sent.
+    pub(super) fn challenge(&self, header: &str) -> Challenge {
+        let clean = self.known.clean(header);
+        Challenge::read(clean.as_deref().unwrap_or(header))
     }
 
     /// Keeps what a server wanted more than it was let in with, for the next login: a call sends nobody to log in.
@@ -177,7 +201,9 @@ impl Logins {
     pub fn wanted(&self, (terms, remote): (&Terms, &Remote)) -> Result<Option<Challenge>> {
         let scope = self.folder.read(&wanted(&key(terms, remote)))?;
         Ok(scope.map(|scope| Challenge {
-            scope: Some(String::from_utf8_lossy(&scope).into_owned()),
+            // It may have been kept while nobody knew that it holds a secret.
+            scope: (!self.known.finds_in(&scope))
+                .then(|| String::from_utf8_lossy(&scope).into_owned()),
             too_little: true,
             ..Challenge::default()
         }))
@@ -254,6 +280,11 @@ impl Logins {
         let client = self
             .client(&issuer, (&terms.login, &redirect), remote)
             .await?;
+        if let Some(secret) = client.secret.clone() {
+            // The issuer is about to be sent it, and may repeat it. The operator's own is known by the name that they gave it.
+            let name = names::secret(&key(terms, remote), CLIENT);
+            let _ = Secret::new(secret)?.teach(&self.known, &name);
+        }
         let before = self.kept((terms, remote))?;
         let before = before.filter(|kept| kept.issuer == issuer.issuer);
         let before = before.map(|kept| kept.scope).unwrap_or_default();
@@ -265,11 +296,25 @@ impl Logins {
             scope: scope((challenge, &resource, &issuer), (&said, &before)),
             resource: resource.resource,
         };
-        Ok(Begun {
+        let begun = Begun {
             attempt,
             issuer,
             client,
-        })
+            known: self.known.clone(),
+        };
+        self.may_be_shown(&begun).map(|()| begun)
+    }
+
+    /// Where a person goes stands on the screen, in their browser and at the issuer: as no request of ours does, it holds no
+    /// secret, whoever put it there.
+    fn may_be_shown(&self, begun: &Begun) -> Result<()> {
+        if !self.known.finds_in(begun.place().as_bytes()) {
+            return Ok(());
+        }
+        let what = "the address where one logs in would hold the value of a secret in the clear, and is not shown";
+        Err(Error::new(Code::Denied, what).hint(
+            "look for it in `--scope` and in `login` of `[mcp.NAME]`; if it is not there, the issuer has put it there",
+        ))
     }
 
     /// Ends a login with the code that the person brought back.
@@ -286,6 +331,7 @@ impl Logins {
             attempt,
             issuer,
             client,
+            ..
         } = begun;
         let wish = attempt.wish(code);
         let token = self.token((&issuer.token, &client), &wish, remote).await?;
@@ -353,7 +399,8 @@ impl Logins {
             is_redacted &= secret.teach(&self.known, &name).is_ok() || what == CLIENT;
             self.vault.store(&name, &secret)?;
         }
-        self.note(key, &kept)?;
+        // What was given is known from here on, and may be in what was said beside it.
+        self.note(key, &self.without_secrets(kept))?;
         Ok(is_redacted)
     }
 
@@ -397,7 +444,7 @@ impl Logins {
             .ask("GET", place, (headers, Vec::new()), remote)
             .await?
         {
-            (200, body) => parsed(place, &body).map(Some),
+            (200, body) => self.parsed(place, &body).map(Some),
             (400..=499, _) => Ok(None),
             (status, _) => Err(odd(place, status)),
         }
@@ -439,7 +486,7 @@ impl Logins {
         ];
         let body = registration(redirect, issuer).to_string().into_bytes();
         match self.ask("POST", place, (headers, body), remote).await? {
-            (200 | 201, body) => Client::read(&parsed(place, &body)?, issuer),
+            (200 | 201, body) => Client::read(&self.parsed(place, &body)?, issuer),
             (status, _) => Err(odd(place, status)),
         }
     }
@@ -452,9 +499,9 @@ impl Logins {
     ) -> Result<Token> {
         let (status, body) = self.ask("POST", place, wish(client, what), remote).await?;
         if status == 200 {
-            return Token::read(&parsed(place, &body)?);
+            return Token::read(&self.parsed(place, &body)?);
         }
-        let said = parsed(place, &body).unwrap_or_default();
+        let said = self.parsed(place, &body).unwrap_or_default();
         let word = said
             .get("error")
             .and_then(Value::as_str)
@@ -463,6 +510,26 @@ impl Logins {
         let word = plain_word(word).unwrap_or_default();
         let what = format!("the issuer gives no token: status {status} {word}");
         Err(Error::new(Code::Denied, what.trim_end()))
+    }
+
+    /// What somebody says, without what is known; but for what they are asked to give, which goes into the vault.
+    fn parsed(&self, place: &Url, body: &[u8]) -> Result<Value> {
+        let text = String::from_utf8_lossy(body);
+        let mut said = json::parse(&text).map_err(|why| {
+            let what = format!("`{}` answers with no JSON: {why}", shown(place.as_str()));
+            Error::new(Code::NotJson, what)
+        })?;
+        let mut given = Map::new();
+        if let Value::Object(said) = &mut said {
+            for name in GIVEN {
+                given.extend(said.remove_entry(name));
+            }
+        }
+        self.known.clean_value(&mut said);
+        if let Value::Object(said) = &mut said {
+            said.append(&mut given);
+        }
+        Ok(said)
     }
 
     /// One request of a login: to this very address, as any request of the host's, and without any redirect.
@@ -494,6 +561,8 @@ impl Logins {
 const TOKEN: &str = "token";
 const AGAIN: &str = "again";
 const CLIENT: &str = "client";
+/// As an issuer calls them.
+const GIVEN: [&str; 3] = ["access_token", "refresh_token", "client_secret"];
 
 /// What a login to this server is kept under, and no other server's.
 fn key(terms: &Terms, remote: &Remote) -> String {
@@ -506,14 +575,6 @@ fn file(key: &str) -> String {
 
 fn wanted(key: &str) -> String {
     format!("{key}.wanted")
-}
-
-fn parsed(place: &Url, body: &[u8]) -> Result<Value> {
-    let text = String::from_utf8_lossy(body);
-    json::parse(&text).map_err(|why| {
-        let what = format!("`{}` answers with no JSON: {why}", shown(place.as_str()));
-        Error::new(Code::NotJson, what)
-    })
 }
 
 fn odd(place: &Url, status: u16) -> Error {

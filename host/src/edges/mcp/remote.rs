@@ -172,7 +172,7 @@ impl Desk {
     /// What no message can be made of ends the server: whoever waits learns why.
     fn refused(&self, status: u16, challenge: &str) -> StreamableHttpError<Failed> {
         let name = &self.0.terms.name;
-        let challenge = Challenge::read(challenge);
+        let challenge = self.0.logins.challenge(challenge);
         if matches!(status, 401 | 403) {
             *lock(&self.0.challenged) = Some(challenge.clone());
         }

@@ -57,6 +57,38 @@ pub struct Listed {
     pub hidden: Vec<String>,
 }
 
+impl Listed {
+    /// These tools, each called as it `was` where a person has read it before. Our own keep their names in any case, and
+    /// whatever has come since takes none of them.
+    #[must_use]
+    pub fn keeping(mut self, was: &[Definition]) -> Self {
+        let mut called: BTreeMap<String, String> = BTreeMap::new();
+        let own = self.tools.iter().filter(|tool| !tool.act.is_call());
+        for tool in own.chain(was) {
+            if !called.values().any(|name| *name == tool.short) {
+                called
+                    .entry(tool.remote.clone())
+                    .or_insert_with(|| tool.short.clone());
+            }
+        }
+        let remotes = self.tools.iter().map(|tool| tool.remote.as_str());
+        let shorts = naming::shorts(&called, remotes);
+        let hidden = &mut self.hidden;
+        self.tools
+            .retain_mut(|tool| match shorts.get(&tool.remote) {
+                Some(short) => {
+                    tool.short.clone_from(short);
+                    true
+                }
+                None => {
+                    hidden.push(format!("`{}`: its name is taken", shown(&tool.remote)));
+                    false
+                }
+            });
+        self
+    }
+}
+
 impl Definition {
     /// Everything that it says, as one name. What it is called here follows from that.
     #[must_use]
@@ -182,19 +214,8 @@ pub fn read_beside(entries: &[Value], own: Vec<Definition>) -> Listed {
             .hidden
             .push(format!("{more} more: at most {SERVER_TOOLS} are looked at"));
     }
-    let shorts = naming::shorts(found.keys().map(String::as_str));
-    for (remote, mut definition) in found {
-        match shorts.get(&remote) {
-            Some(short) => {
-                definition.short.clone_from(short);
-                listed.tools.push(definition);
-            }
-            None => listed
-                .hidden
-                .push(format!("`{}`: its name is taken", shown(&remote))),
-        }
-    }
-    listed
+    listed.tools = found.into_values().collect();
+    listed.keeping(&[])
 }
 
 fn one(entry: &Value) -> Result<Definition> {
@@ -335,6 +356,36 @@ mod tests {
         assert_eq!(reads.unwrap().short, "resources_read");
         let twice = read(&[tool("a"), tool("a")]);
         assert_eq!((twice.tools.len(), twice.hidden.len()), (1, 1));
+    }
+
+    #[test]
+    fn no_newcomer_takes_the_name_of_a_tool_that_was_read_or_of_ours() {
+        let name_of = |listed: &Listed, remote: &str| {
+            let tool = listed.tools.iter().find(|tool| tool.remote == remote);
+            tool.unwrap().short.clone()
+        };
+        let was = read(&[tool("sendMail"), tool("resources_list")]).tools;
+        let own = super::super::resources::tools().to_vec();
+        let now = [tool("send_mail"), tool("sendMail"), tool("resources_list")];
+        let now = read_beside(&now, own);
+        assert_eq!(name_of(&now, "send_mail"), "send_mail");
+        let now = now.keeping(&was);
+        assert_eq!(name_of(&now, "sendMail"), "send_mail");
+        assert!(name_of(&now, "send_mail").starts_with("send_mail_"));
+        assert_eq!(name_of(&now, "resources/list"), "resources_list");
+        assert!(name_of(&now, "resources_list").starts_with("resources_list_"));
+        assert_eq!((now.tools.len(), now.hidden.len()), (5, 0));
+        // What was read while another had our name keeps it no longer.
+        let mut stolen = now.tools.clone();
+        for tool in &mut stolen {
+            tool.short = match tool.remote.as_str() {
+                "resources/list" => "resources_list_e72ae5a7".to_owned(),
+                "resources_list" => "resources_list".to_owned(),
+                _ => tool.short.clone(),
+            };
+        }
+        let now = now.keeping(&stolen);
+        assert_eq!(name_of(&now, "resources/list"), "resources_list");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use url::{Host, Url};
 
 pub use self::random::is_random;
 use self::random::is_token;
+use crate::rules::scrub::REDACTED;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
 use crate::words::limits::servers::{LOGIN_SCOPE_BYTES, LOGIN_SHOWN_CHARS};
@@ -82,9 +83,10 @@ fn parameter(header: &str, key: &str) -> Option<String> {
     }
 }
 
+/// Whether that can be asked for. One that held a secret is none: what is left of it nobody knows.
 fn is_scope(scope: &str) -> bool {
     let plain = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\' || c == ' ';
-    scope.len() <= LOGIN_SCOPE_BYTES && scope.chars().all(plain)
+    scope.len() <= LOGIN_SCOPE_BYTES && scope.chars().all(plain) && !scope.contains(REDACTED)
 }
 
 /// How a person logs in to a server, as they may copy it into a shell: with these scopes only where a shell reads nothing
@@ -599,21 +601,28 @@ impl Token {
             let what = "the issuer gives a token that cannot stand in a header (RFC 6750)";
             return Err(Error::new(Code::BadOutcome, what));
         }
+        let refresh = word("refresh_token");
+        // Neither is known to anybody yet, and nobody else would take them out of what is kept and shown.
+        let is_apart = |text: &&str| {
+            let mut secrets = [Some(access), refresh].into_iter().flatten();
+            !secrets.any(|secret| text.contains(secret))
+        };
         let kind = word("token_type").unwrap_or_default();
         if !kind.eq_ignore_ascii_case("bearer") {
             let what = format!(
                 "the issuer gives a token of the kind `{}`, and only `Bearer` is known",
-                shown(kind)
+                shown(Some(kind).filter(is_apart).unwrap_or_default())
             );
             return Err(Error::new(Code::BadOutcome, what));
         }
         let seconds = document.get("expires_in").and_then(Value::as_u64);
         Ok(Self {
             access: access.to_owned(),
-            refresh: word("refresh_token").map(str::to_owned),
+            refresh: refresh.map(str::to_owned),
             good_ms: seconds.map(|seconds| seconds.saturating_mul(1_000)),
             scope: word("scope")
                 .filter(|scope| is_scope(scope))
+                .filter(is_apart)
                 .map(str::to_owned),
         })
     }

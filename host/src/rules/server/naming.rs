@@ -1,7 +1,8 @@
 //! Names: from what a server calls its tools to what they are called here.
 //!
 //! A name that fits is taken as it is. Another one is written with the letters that names have here, and where that
-//! says less than the name did, an end that follows from the name is added, so that no two become one.
+//! says less than the name did, an end that follows from the name is added, so that no two become one. Whatever was called
+//! by a name keeps it: policy's lines about that name mean what they meant, whatever else its server lists by then.
 
 use std::collections::BTreeMap;
 
@@ -33,19 +34,24 @@ pub fn short(remote: &str) -> String {
     }
 }
 
-/// What all of these are called. Where two would be called the same, the second has an end.
+/// What all of these are called. Those that are `called` something keep that; where two others would be called the same, the
+/// second has an end.
 #[must_use]
-pub fn shorts<'a>(remotes: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
-    let mut known = BTreeMap::new();
-    // What fits as it is comes first: nobody else takes its name.
-    let (plain, other): (Vec<&str>, Vec<&str>) = remotes.into_iter().partition(|name| fits(name));
-    let mut taken: Vec<String> = plain.iter().map(|name| (*name).to_owned()).collect();
-    known.extend(
-        plain
-            .into_iter()
-            .map(|name| (name.to_owned(), name.to_owned())),
-    );
-    for remote in other {
+pub fn shorts<'a>(
+    called: &BTreeMap<String, String>,
+    remotes: impl IntoIterator<Item = &'a str>,
+) -> BTreeMap<String, String> {
+    let (kept, new): (Vec<&str>, Vec<&str>) = remotes
+        .into_iter()
+        .partition(|name| called.contains_key(*name));
+    let kept = kept
+        .into_iter()
+        .filter_map(|remote| Some((remote.to_owned(), called.get(remote)?.clone())));
+    let mut known: BTreeMap<String, String> = kept.collect();
+    let mut taken: Vec<String> = known.values().cloned().collect();
+    // Of the others what fits as it is comes first: it keeps its name, unless that is another's already.
+    let (plain, other): (Vec<&str>, Vec<&str>) = new.into_iter().partition(|name| fits(name));
+    for remote in plain.into_iter().chain(other) {
         let mut name = short(remote);
         if taken.contains(&name) {
             let digest = Digest::of(remote.as_bytes()).to_string();
@@ -148,11 +154,28 @@ mod tests {
     #[test]
     fn no_two_names_become_one_whoever_comes_first() {
         let given = ["getWeather", "get_weather", "get-weather", "get.weather"];
-        let named = shorts(given);
+        let named = shorts(&BTreeMap::new(), given);
         assert_eq!(named["get_weather"], "get_weather");
         let all: std::collections::BTreeSet<_> = named.values().collect();
         assert_eq!(all.len(), given.len(), "{named:?}");
         assert!(named.values().all(|name| fits(name)));
+    }
+
+    #[test]
+    fn whatever_was_called_by_a_name_keeps_it() {
+        let was = shorts(&BTreeMap::new(), ["sendMail"]);
+        assert_eq!(was["sendMail"], "send_mail");
+        let now = shorts(&was, ["send_mail", "sendMail", "send-mail"]);
+        assert_eq!(now["sendMail"], "send_mail");
+        for newcomer in ["send_mail", "send-mail"] {
+            let name = &now[newcomer];
+            assert!(name.starts_with("send_mail_") && fits(name), "{name}");
+        }
+        assert_ne!(now["send_mail"], now["send-mail"]);
+        // Whoever came second then does not move up when nobody is before it.
+        assert_eq!(shorts(&now, ["send_mail"])["send_mail"], now["send_mail"]);
+        // A name that nobody is called by any more is anybody's.
+        assert_eq!(shorts(&was, ["send_mail"])["send_mail"], "send_mail");
     }
 
     #[test]

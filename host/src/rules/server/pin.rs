@@ -38,6 +38,19 @@ pub struct Difference {
     pub gone: Vec<String>,
     /// Files that its command names, and that are not what they were.
     pub parts: Vec<String>,
+    /// Names here that are another tool's by now.
+    pub taken: Vec<Taken>,
+}
+
+/// A name here, after the server's, under which another tool stands than did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Taken {
+    /// The name.
+    pub name: String,
+    /// Whose it was, by its name there.
+    pub was: String,
+    /// Whose it is.
+    pub now: String,
 }
 
 impl Difference {
@@ -92,9 +105,11 @@ impl Pin {
 
     /// How what it says now differs, and the files that its command names.
     #[must_use]
-    pub fn difference(&self, now: &BTreeMap<String, Digest>, parts: &Parts) -> Difference {
+    pub fn difference(&self, listed: &Listed, parts: &Parts) -> Difference {
+        let now = digests(listed);
         let mut difference = Difference {
             parts: changed(&self.parts, parts),
+            taken: self.taken(listed),
             ..Difference::default()
         };
         for tool in &self.tools {
@@ -107,6 +122,20 @@ impl Pin {
         let known = |name: &&String| self.tools.iter().any(|tool| tool.remote == **name);
         difference.new = now.keys().filter(|name| !known(name)).cloned().collect();
         difference
+    }
+
+    /// Policy's lines about a name here would be about another tool.
+    fn taken(&self, listed: &Listed) -> Vec<Taken> {
+        let other = |was: &Definition| {
+            let mut now = listed.tools.iter();
+            let now = now.find(|now| now.short == was.short && now.remote != was.remote)?;
+            Some(Taken {
+                name: was.short.clone(),
+                was: was.remote.clone(),
+                now: now.remote.clone(),
+            })
+        };
+        self.tools.iter().filter_map(other).collect()
     }
 }
 
@@ -149,13 +178,14 @@ mod tests {
             tools: listed(&[("a", "1"), ("b", "1"), ("c", "1")]).tools,
             parts: Parts::default(),
         };
-        let same = digests(&listed(&[("c", "1"), ("b", "1"), ("a", "1")]));
+        let same = listed(&[("c", "1"), ("b", "1"), ("a", "1")]);
         assert!(pin.difference(&same, &Parts::default()).is_none());
-        let now = digests(&listed(&[("a", "1"), ("b", "2"), ("d", "1")]));
+        let now = listed(&[("a", "1"), ("b", "2"), ("d", "1")]);
         let difference = pin.difference(&now, &Parts::default());
         assert_eq!(difference.changed, ["b"]);
         assert_eq!(difference.gone, ["c"]);
         assert_eq!(difference.new, ["d"]);
+        assert!(difference.taken.is_empty());
         // What was kept before there were files in it is read, and says that there were none.
         let parts = [("s.js".to_owned(), Digest::of(b"1"))]
             .into_iter()
@@ -163,5 +193,26 @@ mod tests {
         assert_eq!(pin.difference(&same, &parts).parts, ["s.js"]);
         let kept = Pin::read(pin.text().unwrap().as_bytes()).unwrap();
         assert_eq!((kept.digest(), kept), (pin.digest(), pin));
+    }
+
+    #[test]
+    fn a_name_that_is_another_tools_by_now_is_told() {
+        let pin = Pin {
+            server: "s".to_owned(),
+            identity: Digest::of(b""),
+            tools: listed(&[("sendMail", "1")]).tools,
+            parts: Parts::default(),
+        };
+        let taken = |now: &[(&str, &str)]| {
+            let now = listed(now).keeping(&pin.tools);
+            pin.difference(&now, &Parts::default()).taken
+        };
+        assert!(taken(&[("sendMail", "1"), ("send_mail", "1")]).is_empty());
+        let other = Taken {
+            name: "send_mail".to_owned(),
+            was: "sendMail".to_owned(),
+            now: "send_mail".to_owned(),
+        };
+        assert_eq!(taken(&[("send_mail", "1")]), [other]);
     }
 }

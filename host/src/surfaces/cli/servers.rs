@@ -10,7 +10,7 @@ use crate::edges::state::StateFolder;
 use crate::rules::scrub::KnownSecrets;
 use crate::rules::server::changed::{Part, between};
 use crate::rules::server::definition::{Definition, Listed};
-use crate::rules::server::pin::{Difference, Parts, Pin, changed, digests};
+use crate::rules::server::pin::{Difference, Parts, Pin, changed};
 use crate::rules::server::{Terms, Way};
 use crate::runs::host::Setup;
 use crate::runs::served;
@@ -217,10 +217,9 @@ async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Res
         refuse_other_files((terms, &around), pin)?;
     }
     let (listed, parts) = look(scene, (terms, around), pin.as_ref()).await?;
+    let listed = listed.keeping(read(pin.as_ref()));
     let now = Pin::of(terms, &listed, parts);
-    let difference = pin
-        .as_ref()
-        .map(|pin| pin.difference(&digests(&listed), &now.parts));
+    let difference = pin.as_ref().map(|pin| pin.difference(&listed, &now.parts));
     let said = pin.as_ref().map(|pin| changes(pin, &listed));
     if scene.json {
         let differs = difference.as_ref().zip(said.as_deref());
@@ -233,7 +232,10 @@ async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Res
             Some(difference) if difference.is_none() => {
                 print::line(format!("{} as it was trusted", good("ok")))
             }
-            Some(difference) => say(difference, name),
+            Some(difference) => {
+                let hint = format!("if that is well: `lazaret servers trust {name}`");
+                say(difference, name, &hint);
+            }
         }
     }
     Ok(u8::from(
@@ -274,6 +276,7 @@ async fn trust(
     let around = around(setup)?;
     let before = pins.of(terms, &around.known)?;
     let (listed, parts) = look(scene, (terms, around), None).await?;
+    let listed = listed.keeping(read(before.as_ref()));
     let pin = Pin::of(terms, &listed, parts);
     let wanted = digest.as_deref().map(Digest::parse).transpose()?;
     if wanted.is_some_and(|wanted| wanted != pin.digest()) {
@@ -285,13 +288,20 @@ async fn trust(
             .hint(format!("look at it: `lazaret servers check {name}`")));
     }
     pins.keep(terms, &pin)?;
+    let difference = before
+        .as_ref()
+        .map(|before| before.difference(&listed, &pin.parts));
+    let said = before.as_ref().map(|before| changes(before, &listed));
     if scene.json {
-        print::value(&told(terms, &listed, &pin, None), true);
+        let differs = difference.as_ref().zip(said.as_deref());
+        print::value(&told(terms, &listed, &pin, differs), true);
         return Ok(0);
     }
     describe(terms, &listed, pin.digest());
-    if let Some(before) = before {
-        show(&changes(&before, &listed), &terms.name);
+    show(said.as_deref().unwrap_or_default(), &terms.name);
+    if let Some(difference) = &difference {
+        let hint = format!("if that is not well: `lazaret servers forget {name}`");
+        say(difference, name, &hint);
     }
     print::line(format!(
         "{} {} of `{name}` may be offered from now on, exactly as above",
@@ -299,6 +309,11 @@ async fn trust(
         counted(terms, &listed.tools)
     ));
     Ok(0)
+}
+
+/// The tools that a person has read, if they have.
+fn read(pin: Option<&Pin>) -> &[Definition] {
+    pin.map_or(&[][..], |pin| pin.tools.as_slice())
 }
 
 /// A tool that says something else, by its name there and here, and what is else.
@@ -347,7 +362,7 @@ fn told(
             let said = said.iter().map(|(tool, parts)| (tool.remote.clone(), json!(parts)));
             json!({
                 "new": difference.new, "changed": difference.changed, "gone": difference.gone,
-                "files": difference.parts, "parts": said.collect::<Map<String, Value>>(),
+                "files": difference.parts, "taken": difference.taken, "parts": said.collect::<Map<String, Value>>(),
             })
         }),
     })
@@ -414,7 +429,7 @@ fn describe(terms: &Terms, listed: &Listed, digest: Digest) {
     }
 }
 
-fn say(difference: &Difference, name: &str) {
+fn say(difference: &Difference, server: &str, hint: &str) {
     for (what, tools) in [
         ("says something else", &difference.changed),
         ("is new", &difference.new),
@@ -424,8 +439,16 @@ fn say(difference: &Difference, name: &str) {
         for tool in tools {
             print::warning(
                 &format!("`{}` {what} since it was trusted", one_line(tool)),
-                &format!("if that is well: `lazaret servers trust {name}`"),
+                hint,
             );
         }
+    }
+    for taken in &difference.taken {
+        let (was, now) = (one_line(&taken.was), one_line(&taken.now));
+        let what = format!(
+            "`{server}.{}` was `{was}` there and is `{now}` now: what policy says of that name is about the other tool",
+            taken.name
+        );
+        print::warning(&what, hint);
     }
 }

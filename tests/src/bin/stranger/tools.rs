@@ -30,6 +30,11 @@ pub fn of(manner: &str, says: &str) -> Vec<Value> {
             tool("mutter", "Says nothing to people, for ever."),
             tool("rant", "Fails, and says why at length."),
         ],
+        // As its test has written down, a name a line.
+        "named" => says
+            .lines()
+            .map(|name| tool(name, "As it is called."))
+            .collect(),
         "shelf" => vec![tool("find", "Looks on the shelf.")],
         "wishes" => super::wishes::ALL
             .iter()

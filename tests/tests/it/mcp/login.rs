@@ -11,6 +11,8 @@ use super::remote::{Remote, whole};
 
 const TOKEN: &str = "sesame-7Fjfp0ZBr1KtDRbnfVdmIw";
 const AGAIN: &str = "sesame-3qXr8TzK1mWc7Yb2LpQd";
+/// What an issuer gives whoever makes themselves known.
+const OURS: &str = "sesame-9uVt4HsQ1jPa6Xe2RnYc";
 
 /// What a server and its issuer say that is no message of the protocol; nothing where it is one that is let in.
 pub(super) fn answer(manner: &str, head: &str, body: &str) -> Option<String> {
@@ -24,6 +26,9 @@ pub(super) fn answer(manner: &str, head: &str, body: &str) -> Option<String> {
             &value.to_string(),
         )
     };
+    if let Some(said) = repeats(manner, head) {
+        return Some(said);
+    }
     if target.starts_with("/.well-known/oauth-protected-resource") {
         let resource = match manner {
             "login-mismatch" => "https://evil.test/mcp".to_owned(),
@@ -76,6 +81,44 @@ pub(super) fn answer(manner: &str, head: &str, body: &str) -> Option<String> {
                 whole("401 Unauthorized", &says, "")
             })
         }
+    }
+}
+
+/// Of a server or an issuer that says again what it was sent, or has just given.
+fn repeats(manner: &str, head: &str) -> Option<String> {
+    let target = head.split(' ').nth(1).unwrap_or_default();
+    let json = |status: &str, value: Value| {
+        whole(
+            status,
+            "content-type: application/json\r\n",
+            &value.to_string(),
+        )
+    };
+    let token = |scope: String| {
+        let said = json!({"access_token": TOKEN, "token_type": "Bearer", "scope": scope});
+        Some(json("200 OK", said))
+    };
+    match (manner, target) {
+        ("login-echo", "/mcp") => {
+            let sent = head.lines().find_map(|line| line.strip_prefix("x-api: "));
+            let scope = sent.unwrap_or_default();
+            let says = format!(
+                "www-authenticate: Bearer error=\"insufficient_scope\", scope=\"{scope}\"\r\n"
+            );
+            Some(whole("403 Forbidden", &says, ""))
+        }
+        ("login-named", "/token") => token(format!("pages:read {TOKEN}")),
+        ("login-turned", "/token") => token(TOKEN.chars().rev().collect()),
+        ("login-quotes", "/token") => Some(json("400 Bad Request", json!({"error": OURS}))),
+        ("login-quotes", "/register") => {
+            let said = json!({"client_id": "it-is-me", "client_secret": OURS});
+            Some(json("200 OK", said))
+        }
+        ("login-open", "/register") => {
+            let said = json!({"client_id": OURS, "client_secret": OURS});
+            Some(json("200 OK", said))
+        }
+        _ => None,
     }
 }
 
@@ -455,4 +498,89 @@ async fn a_token_is_had_anew_no_more_than_once_a_minute() {
     }
     let again = |sent: &&String| sent.contains("grant_type=refresh_token");
     assert_eq!(server.sent().iter().filter(again).count(), 1);
+}
+
+/// All that is kept in the clear beside the vault.
+fn kept(rig: &Rig) -> String {
+    let folder = std::fs::read_dir(rig.path("state/servers")).unwrap();
+    let files = folder
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file());
+    files
+        .map(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned())
+        .collect()
+}
+
+/// A server that is shown a secret may call it a scope: it is not kept for the next login, and not asked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_wants_more_is_read_without_secrets() {
+    let server = Remote::start("login-echo").await;
+    let more = "private = true\nheaders = { x-api = { secret = \"tok\" } }";
+    let rig = Rig::of("").kept().await.secret("tok", AGAIN);
+    let rig = rig.policy(&server.config(more));
+    let refused = rig.look("wiki").await.unwrap_err();
+    assert!(server.sent().iter().any(|sent| sent.contains(AGAIN)));
+    assert!(refused.message().contains("status 403"), "{refused}");
+    assert!(!refused.to_string().contains("sesame"), "{refused}");
+    let kept = kept(&rig);
+    assert!(!kept.contains("sesame"), "{kept}");
+    // One that was kept before that was so is asked for no more.
+    let (terms, around) = rig.outside("wiki");
+    let logins = Logins::of(&around);
+    let place = place(&terms);
+    logins.want((&terms, place), AGAIN).unwrap();
+    around.known.learn(AGAIN.as_bytes());
+    let wanted = logins.wanted((&terms, place)).unwrap().unwrap();
+    assert_eq!((wanted.scope, wanted.too_little), (None, true));
+}
+
+/// What a token is good for stands in a file and on the screen: an issuer that says the token itself there is not heard.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_token_is_good_for_is_kept_without_it() {
+    let turned: String = TOKEN.chars().rev().collect();
+    for manner in ["login-named", "login-turned"] {
+        let (rig, _server) = rig(manner).await;
+        assert!(log_in(&rig, "").await.unwrap().is_redacted);
+        let (terms, around) = rig.outside("wiki");
+        let scope = Logins::of(&around).scope((&terms, place(&terms))).unwrap();
+        assert_eq!(scope, "", "{manner}");
+        let kept = kept(&rig);
+        assert!(kept.contains("/token"), "{manner}: {kept}");
+        assert!(!kept.contains(TOKEN) && !kept.contains(&turned), "{kept}");
+    }
+}
+
+/// An issuer is sent secrets, and may quote them where it says no: neither answer to a login shows one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn why_an_issuer_says_no_is_said_without_secrets() {
+    let (rig, server) = rig("login-quotes").await;
+    let refused = log_in(&rig, "").await.unwrap_err();
+    assert!(refused.message().contains("status 400"), "{refused}");
+    assert!(!refused.message().contains("sesame"), "{refused}");
+    let sent = server.sent();
+    assert!(sent.iter().any(|sent| sent.contains(OURS)), "{sent:?}");
+    let (terms, around) = rig.outside("wiki");
+    let (logins, place) = (Logins::of(&around), place(&terms));
+    let (challenge, back) = (Challenge::default(), "http://127.0.0.1:7/callback");
+    let asked = (&challenge, "");
+    let begun = logins.begin((&terms, place), asked, back.to_owned()).await;
+    let begun = begun.unwrap();
+    let going = begun.place();
+    let (issuer, _) = going.split_once("/authorize").unwrap();
+    let (_, state) = going.split_once("state=").unwrap();
+    let state = state.split('&').next().unwrap();
+    let target = format!("/callback?error=no&error_description={OURS}&state={state}&iss={issuer}");
+    let refused = begun.code(&target).unwrap_err();
+    assert!(refused.message().contains("said no"), "{refused}");
+    assert!(!refused.message().contains("sesame"), "{refused}");
+}
+
+/// Nobody is sent to an address that has a secret in it, whoever put it there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_address_to_log_in_at_holds_a_secret() {
+    let (rig, _server) = rig("login-open").await;
+    let refused = log_in(&rig, "").await.unwrap_err();
+    assert_eq!(refused.code(), Code::Denied);
+    assert!(refused.message().contains("is not shown"), "{refused}");
+    assert!(!refused.to_string().contains("sesame"), "{refused}");
 }

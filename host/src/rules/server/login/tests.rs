@@ -295,6 +295,24 @@ fn a_token_is_a_bearers() {
     assert!(Token::read(&json!({"token_type": "Bearer"})).is_err());
 }
 
+/// What it is good for is kept and shown in the clear, and what kind it is said of one that is refused.
+#[test]
+fn a_token_stands_in_nothing_that_is_shown() {
+    let token = |kind: &str, scope: &str| {
+        let said = json!({"access_token": RANDOM, "refresh_token": "again-and-again", "token_type": kind, "scope": scope});
+        Token::read(&said)
+    };
+    let scope = |scope: &str| token("Bearer", scope).unwrap().scope;
+    assert_eq!(scope("a b").as_deref(), Some("a b"));
+    for held in [RANDOM, "a again-and-again", "a [REDACTED]"] {
+        assert_eq!(scope(held), None, "{held}");
+    }
+    assert!(!token(RANDOM, "a").err().unwrap().message().contains(RANDOM));
+    assert!(token("MAC", "a").err().unwrap().message().contains("MAC"));
+    let challenge = Challenge::read("Bearer scope=\"a [REDACTED]\", error=\"insufficient_scope\"");
+    assert_eq!((challenge.scope, challenge.too_little), (None, true));
+}
+
 /// An issuer may give what it likes: what is not random is only not kept out of what is said.
 #[test]
 fn a_token_is_what_stands_in_a_header() {
