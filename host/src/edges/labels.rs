@@ -2,9 +2,11 @@
 //! (design §5: labels are stored with everything that is stored).
 //!
 //! A file is known by its path on the host and by what it is, so that another mount, a link or a move does not
-//! wash its label off. The label is stored before the bytes are: a crash in between leaves too much, never too
-//! little. What a person does to a file outside of Lazaret is that person's doing.
+//! wash its label off: not even one by a person, outside of Lazaret. The label is stored before the bytes are: a
+//! crash in between leaves too much, never too little. What a person writes to a file outside of Lazaret is that
+//! person's doing.
 
+mod elsewhere;
 mod gaps;
 
 use std::ffi::OsString;
@@ -20,6 +22,10 @@ use crate::words::label::Label;
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
     path BLOB NOT NULL PRIMARY KEY, device INTEGER NOT NULL, number INTEGER NOT NULL, label TEXT NOT NULL) STRICT;
     CREATE INDEX IF NOT EXISTS files_by_number ON files (number, device);
+    CREATE TABLE IF NOT EXISTS elsewhere (
+    number INTEGER NOT NULL, device INTEGER NOT NULL, label TEXT NOT NULL, was_at BLOB NOT NULL,
+    PRIMARY KEY (number, device, label)) STRICT, WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS elsewhere_by_path ON elsewhere (was_at);
     CREATE TABLE IF NOT EXISTS gaps (path BLOB NOT NULL PRIMARY KEY, label TEXT NOT NULL) STRICT, WITHOUT ROWID";
 
 /// All labels of files.
@@ -33,6 +39,17 @@ pub(crate) struct FileLabels {
 pub(crate) struct KnownFile {
     pub(super) path: PathBuf,
     pub(super) identity: Option<(u64, u64)>,
+}
+
+/// What is labelled, as a person is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labelled {
+    /// Where it lies on the host, or was last.
+    pub path: PathBuf,
+    /// Who had a hand in it, or in that it is not there.
+    pub label: Label,
+    /// Whether it was there and is no more: a person has given it another name, or has removed it.
+    pub is_elsewhere: bool,
 }
 
 impl FileLabels {
@@ -52,7 +69,8 @@ impl FileLabels {
     /// `DiskFailed`; `Corrupt` for a label that cannot be read: no label, no file.
     pub(crate) fn of(&self, file: &KnownFile) -> Result<Label> {
         const OF: &str = "SELECT label FROM files
-            WHERE path = ?1 OR (number <> -1 AND number = ?2 AND device = ?3)";
+            WHERE path = ?1 OR (number <> -1 AND number = ?2 AND device = ?3)
+            UNION ALL SELECT label FROM elsewhere WHERE number = ?2 AND device = ?3";
         let (device, number) = numbers(file.identity);
         self.join(OF, params![bytes(&file.path), number, device])
     }
@@ -85,38 +103,51 @@ impl FileLabels {
         Ok(self.of(file)?.join(&above).join(&gap))
     }
 
-    /// The first `most` of what is labelled, there or taken away, in order of path, and their labels.
+    /// The first `most` of what is labelled, there, taken away or elsewhere, in order of path, and their labels.
     ///
     /// # Errors
     /// As [`FileLabels::of`].
-    pub(crate) fn list(&self, most: usize) -> Result<Vec<(PathBuf, Label)>> {
-        const LIST: &str = "SELECT path, label FROM files UNION ALL SELECT path, label FROM gaps
-            ORDER BY path LIMIT ?1";
+    pub(crate) fn list(&self, most: usize) -> Result<Vec<Labelled>> {
+        const LIST: &str = "SELECT path, label, 0 AS is_elsewhere FROM files
+            UNION ALL SELECT path, label, 0 FROM gaps
+            UNION ALL SELECT was_at, label, 1 FROM elsewhere
+            ORDER BY path, is_elsewhere LIMIT ?1";
         let failed = |error: rusqlite::Error| self.book.failed(&error);
         let database = self.book.lock();
         let mut query = database.prepare_cached(LIST).map_err(failed)?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let read = |row: &Row<'_>| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?));
+        let read = |row: &Row<'_>| {
+            let path = row.get::<_, Vec<u8>>(0)?;
+            Ok((path, row.get::<_, String>(1)?, row.get::<_, bool>(2)?))
+        };
         let rows = query.query_map([most], read).map_err(failed)?;
-        let mut all: Vec<(PathBuf, Label)> = Vec::new();
+        let mut all: Vec<Labelled> = Vec::new();
         for row in rows {
-            let (path, text) = row.map_err(failed)?;
+            let (path, text, is_elsewhere) = row.map_err(failed)?;
             let (path, label) = (PathBuf::from(OsString::from_vec(path)), parsed(&text)?);
             match all.last_mut() {
                 // It is there again.
-                Some((last, known)) if *last == path => *known = known.join(&label),
-                Some(_) | None => all.push((path, label)),
+                Some(last) if last.path == path && !last.is_elsewhere && !is_elsewhere => {
+                    last.label = last.label.join(&label);
+                }
+                Some(_) | None => all.push(Labelled {
+                    path,
+                    label,
+                    is_elsewhere,
+                }),
             }
         }
         Ok(all)
     }
 
-    /// The labels of all that lies in a folder, together: their names are written by whoever wrote them.
+    /// The labels of all that lies in a folder, or was last seen there, together: their names are written by whoever wrote
+    /// them.
     ///
     /// # Errors
     /// As [`FileLabels::of`].
     pub(super) fn below(&self, folder: &Path) -> Result<Label> {
-        const BELOW: &str = "SELECT label FROM files WHERE path > ?1 AND path < ?2";
+        const BELOW: &str = "SELECT label FROM files WHERE path > ?1 AND path < ?2
+            UNION ALL SELECT label FROM elsewhere WHERE was_at > ?1 AND was_at < ?2";
         let (from, to) = span(folder);
         self.join(BELOW, params![from, to])
     }
@@ -139,11 +170,11 @@ impl FileLabels {
         let text = serde_json::to_string(label)
             .map_err(|error| Error::bug("a label is no JSON").because(error))?;
         let (device, number) = numbers(file.identity);
-        self.book
-            .lock()
-            .execute(PUT, params![bytes(&file.path), device, number, text])
-            .map_err(|error| self.book.failed(&error))?;
-        Ok(())
+        self.change(|work| {
+            elsewhere::keep(work, file)?;
+            let put = work.execute(PUT, params![bytes(&file.path), device, number, text]);
+            put.map(drop)
+        })
     }
 
     /// A file, or a folder with all that lies in it, has another name.
@@ -154,14 +185,15 @@ impl FileLabels {
         const MOVED: &str =
             "UPDATE OR REPLACE files SET path = CAST(?2 || substr(path, length(?1) + 1) AS BLOB)
             WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
-        self.book
-            .lock()
-            .execute(MOVED, params![bytes(from), bytes(to)])
-            .map_err(|error| self.book.failed(&error))?;
-        Ok(())
+        self.change(|work| {
+            elsewhere::moved(work, from, to)?;
+            let moved = work.execute(MOVED, params![bytes(from), bytes(to)]);
+            moved.map(drop)
+        })
     }
 
-    /// A person takes a file for their own, or a folder with all that lies in it. Says how many labels that were.
+    /// A person takes a file for their own, or a folder with all that lies in it or was last seen there. Says how many labels
+    /// that were. What stood at the path of a file before it is not what they speak of.
     ///
     /// # Errors
     /// `DiskFailed`.
@@ -171,18 +203,13 @@ impl FileLabels {
             OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
         const GAPS: &str = "DELETE FROM gaps WHERE path = ?1
             OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
-        let failed = |error: rusqlite::Error| self.book.failed(&error);
         let (device, number) = numbers(file.identity);
-        let row = params![bytes(&file.path), number, device];
-        let mut database = self.book.lock();
-        let work = database
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(failed)?;
-        let files = work.execute(CLEAR, row).map_err(failed)?;
-        let gaps = work.execute(GAPS, params![bytes(&file.path)]);
-        let gaps = gaps.map_err(failed)?;
-        work.commit().map_err(failed)?;
-        Ok(files + gaps)
+        self.change(|work| {
+            let elsewhere = elsewhere::clear(work, file)?;
+            let files = work.execute(CLEAR, params![bytes(&file.path), number, device])?;
+            let gaps = work.execute(GAPS, params![bytes(&file.path)])?;
+            Ok(elsewhere + files + gaps)
+        })
     }
 
     /// A file is gone.
@@ -190,14 +217,23 @@ impl FileLabels {
     /// # Errors
     /// `DiskFailed`.
     pub(super) fn forget(&self, file: &KnownFile) -> Result<()> {
-        self.book
-            .lock()
-            .execute(
-                "DELETE FROM files WHERE path = ?1",
-                params![bytes(&file.path)],
-            )
-            .map_err(|error| self.book.failed(&error))?;
-        Ok(())
+        const FORGET: &str = "DELETE FROM files WHERE path = ?1";
+        self.change(|work| {
+            elsewhere::keep(work, file)?;
+            work.execute(FORGET, params![bytes(&file.path)]).map(drop)
+        })
+    }
+
+    /// One change: all of it, or nothing.
+    fn change<T>(&self, change: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let failed = |error: rusqlite::Error| self.book.failed(&error);
+        let mut database = self.book.lock();
+        let work = database
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let changed = change(&work).map_err(failed)?;
+        work.commit().map_err(failed)?;
+        Ok(changed)
     }
 }
 

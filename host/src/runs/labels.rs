@@ -1,7 +1,7 @@
 //! Labels that outlive their runs: of files, and of records of services (design §5: labels are stored with everything that is
 //! stored). A person looks at them here, and takes for their own what they have looked through.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use super::host::{Places, Records, open_record_labels};
 use super::left::{Kept as Held, mark_of};
 use crate::edges::files::labelled;
 use crate::edges::labels::FileLabels;
+pub use crate::edges::labels::Labelled;
 pub use crate::edges::records::Kept;
 use crate::edges::records::RecordLabels;
 use crate::edges::state::StateFolder;
@@ -62,11 +63,12 @@ impl Labels {
         })
     }
 
-    /// The first files that somebody else had influence on, or took away, in order of path: at most [`FILES_LISTED`].
+    /// The first files that somebody else had influence on, or took away, in order of path, and those that were there and
+    /// have another name since, or are gone: at most [`FILES_LISTED`].
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub fn files(&self) -> Result<Vec<(PathBuf, Label)>> {
+    pub fn files(&self) -> Result<Vec<Labelled>> {
         self.files.list(FILES_LISTED)
     }
 

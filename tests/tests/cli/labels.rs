@@ -1,5 +1,7 @@
 //! `lazaret labels`: what influenced files and records that outlive their run, and a person's word on them.
 
+use std::fs;
+
 use lazaret_tests::saying;
 use serde_json::json;
 
@@ -196,6 +198,37 @@ fn what_was_taken_away_is_listed_and_taken_for_ones_own() {
         .ends(0)
         .prints(&["cleared 1 label"]);
     assert!(!seen(&station, look).contains("file:inbox"));
+}
+
+/// It is listed by where it was, and a person who has looked through it names it as it is called now.
+#[test]
+fn what_a_person_has_renamed_is_listed_once_something_else_has_its_name() {
+    let station = station();
+    let out = station.workspace().join("out");
+    fs::rename(out.join("a.md"), out.join("c.md")).unwrap();
+    station
+        .run(&[
+            "call",
+            "files.write",
+            r#"{"path":"out/a.md","content":"x"}"#,
+        ])
+        .ends(0);
+    let elsewhere = || {
+        let rows = station.run(&["labels", "list", "--json"]).ends(0).listed();
+        let mut rows = rows.into_iter();
+        rows.find(|row| row["elsewhere"] == true)
+    };
+    let row = elsewhere().expect("what was there");
+    assert!(row["file"].as_str().unwrap().ends_with("out/a.md"), "{row}");
+    assert!(row["label"].to_string().contains("file:inbox"), "{row}");
+    let named = ["labels", "list", "--file", "out/c.md"];
+    station.run(&named).ends(0).prints(&["file:inbox"]);
+    station
+        .run(&["labels", "clear", "--file", "out/c.md"])
+        .ends(0)
+        .prints(&["cleared 1 label"]);
+    assert!(elsewhere().is_none());
+    station.run(&named).ends(0).prints(&["your own"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! than by a person's own hands.
 
 mod beside;
+mod elsewhere;
 mod secrets;
 
 use lazaret::rules::caller::Invocation;

@@ -7,13 +7,22 @@ use cap_std::fs::{Metadata, MetadataExt};
 
 use super::met::{Met, first_of};
 use super::turn::Doing;
-use super::{FileOutcome, Files, changes, relative, resolved};
+use super::{FileOutcome, Files, Identity, changes, relative, resolved};
 use crate::edges::aside::Asker;
 use crate::edges::labels::KnownFile;
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
 use crate::rules::policy::Policy;
 use crate::words::error::{Code, Error, Result};
 use crate::words::label::Label;
+
+/// What a wish ends and makes: what an identity says is true of one file at a time, and the system uses numbers again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    /// What is no more once it is done.
+    ended: Option<Identity>,
+    /// Whether what stands there then is new.
+    makes: bool,
+}
 
 impl Files {
     /// Does it in its turn, and says what influenced the outcome: of a change that was made, only what it took.
@@ -43,9 +52,10 @@ impl Files {
             let maker = met.made(&file);
             let way = self.label_way(&file, &places, &maker)?;
             let gaps = self.leave_gaps(&file, &places, &met)?;
-            Ok((mount, met, (way, maker), gaps))
+            let numbers = self.numbers(&file, &places)?;
+            Ok((mount, met, (way, maker), (gaps, numbers)))
         });
-        let (mount, met, (way, maker), gaps) = match before {
+        let (mount, met, (way, maker), (gaps, numbers)) = match before {
             Ok(before) => before,
             Err(error) => return (Err(error), Some(own_label(&places))),
         };
@@ -66,6 +76,7 @@ impl Files {
             let _ = self.restore_gaps(&gaps);
         }
         let result = performed.and_then(|outcome| {
+            self.settle_numbers(&relabel, numbers)?;
             self.label_after(&relabel, kept.as_ref(), &outcome)?;
             if fills {
                 self.fill_gap(&relabel)?;
@@ -172,6 +183,56 @@ impl Files {
         }
     }
 
+    /// What a wish ends and makes, as far as its label is known by that.
+    fn numbers(&self, file: &File, places: &Places) -> Result<Numbers> {
+        let Places::One(place) = places else {
+            return Ok(Numbers::default());
+        };
+        let (ends, makes) = match &file.wish {
+            FileWish::Remove => (true, false),
+            FileWish::Write { mode, .. } => match mode {
+                WriteMode::Replace => (true, true),
+                WriteMode::Create => (false, true),
+                WriteMode::Append | WriteMode::At(_) => (false, false),
+            },
+            // What is made of folders is known as those on the way are.
+            FileWish::MakeFolder
+            | FileWish::Move { .. }
+            | FileWish::List
+            | FileWish::Stat
+            | FileWish::Read { .. } => (false, false),
+        };
+        let ended = match ends {
+            true => self.only(place)?,
+            false => None,
+        };
+        Ok(Numbers { ended, makes })
+    }
+
+    /// What stands here and nowhere else, so that it goes with its name. A link is not what it leads to.
+    fn only(&self, place: &Place) -> Result<Option<Identity>> {
+        let found = self.dir(place)?.symlink_metadata(relative(place)).ok();
+        let only = found.filter(|found| found.is_dir() || found.nlink() == 1);
+        Ok(only.map(|found| (found.dev(), found.ino())))
+    }
+
+    /// What a wish has ended is no more, and nor is what had the number of what it has made.
+    fn settle_numbers(&self, places: &Places, numbers: Numbers) -> Result<()> {
+        if let Some(ended) = numbers.ended {
+            self.labels.ended(ended)?;
+        }
+        match places {
+            Places::One(place) if numbers.makes => self.made_anew(&self.known(place)?),
+            Places::Root(_) | Places::One(_) | Places::Two(..) => Ok(()),
+        }
+    }
+
+    fn made_anew(&self, known: &KnownFile) -> Result<()> {
+        known
+            .identity
+            .map_or(Ok(()), |made| self.labels.ended(made))
+    }
+
     fn restore(&self, places: &Places, stored: &Label) -> Result<()> {
         match places {
             Places::One(place) => self.labels.put(&self.known(place)?, stored),
@@ -206,7 +267,10 @@ impl Files {
             let known = self.known(above)?;
             match self.is_missing(above)? {
                 true => self.labels.forget(&known)?,
-                false => self.labels.put(&known, maker)?,
+                false => {
+                    self.made_anew(&known)?;
+                    self.labels.put(&known, maker)?;
+                }
             }
         }
         Ok(())

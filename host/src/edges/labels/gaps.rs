@@ -272,7 +272,8 @@ mod tests {
         labels
             .put(&file("/m/b", Some((1, 7))), &web("three"))
             .unwrap();
-        let listed = labels.list(9).unwrap();
+        let listed = labels.list(9).unwrap().into_iter();
+        let listed: Vec<(PathBuf, Label)> = listed.map(|row| (row.path, row.label)).collect();
         let all = web("two").join(&web("three"));
         assert_eq!(
             listed,

@@ -15,7 +15,7 @@ use crate::rules::flow::class::Classes;
 use crate::rules::flow::lines::{Flows, Records};
 use crate::rules::flow::shell_word;
 use crate::rules::script;
-use crate::runs::labels::{Clear, Kept, Labels as All};
+use crate::runs::labels::{Clear, Kept, Labelled, Labels as All};
 use crate::surfaces::paint::{faint, foreign, strong, table};
 use crate::words::error::{Error, Result, why};
 use crate::words::inert::visible;
@@ -105,7 +105,11 @@ struct Row {
 impl Shown<'_> {
     fn list(&self, labels: &All, chosen: &Chosen) -> Result<u8> {
         let rows = match (&chosen.file, &chosen.service, &chosen.record) {
-            (Some(path), _, _) => vec![self.file(path, &labels.file(path)?)],
+            (Some(path), _, _) => vec![self.file(&Labelled {
+                path: path.clone(),
+                label: labels.file(path)?,
+                is_elsewhere: false,
+            })],
             (None, Some(service), Some(id)) => {
                 let label = labels.record(service, id)?.unwrap_or_default();
                 vec![self.record((service, id), &label)]
@@ -134,8 +138,8 @@ impl Shown<'_> {
         if files.len() >= FILES_LISTED {
             self.say(&format!("the first {FILES_LISTED} files"));
         }
-        let files = files.iter().filter(|(_, label)| self.is_others(label));
-        let files = files.map(|(path, label)| self.file(path, label));
+        let files = files.iter().filter(|file| self.is_others(&file.label));
+        let files = files.map(|file| self.file(file));
         let mut services = labels.services()?;
         services.retain(|kept| {
             let mut known = kept.each.iter().chain([&kept.any]);
@@ -197,10 +201,15 @@ impl Shown<'_> {
         Ok(())
     }
 
-    fn file(&self, path: &Path, label: &Label) -> Row {
-        let path = self.clean(&path.display().to_string());
-        let json = json!({"file": path, "label": self.sources(label)});
-        self.row(("file", &path, ""), json, label)
+    fn file(&self, file: &Labelled) -> Row {
+        let path = self.clean(&file.path.display().to_string());
+        let (label, is_elsewhere) = (self.sources(&file.label), file.is_elsewhere);
+        let json = json!({"file": path, "label": label, "elsewhere": is_elsewhere});
+        let more = match is_elsewhere {
+            true => "has another name, or is gone",
+            false => "",
+        };
+        self.row(("file", &path, more), json, &file.label)
     }
 
     fn record(&self, (service, id): (&str, &str), label: &Label) -> Row {
