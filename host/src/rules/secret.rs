@@ -124,6 +124,11 @@ fn marked(text: &str) -> Option<&str> {
     })
 }
 
+/// Whether a marker stands in a text.
+pub(super) fn names_secret(text: &str) -> bool {
+    marked(text).is_some()
+}
+
 /// What a request is filled with, and the lines that say so, in words.
 pub(super) struct Filled {
     pub(super) fills: Vec<Fill>,
