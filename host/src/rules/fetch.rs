@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use url::{ParseError, Url};
 
-pub(super) use self::headers::check_headers;
+pub(super) use self::headers::{check_headers, folded};
 use self::reason::Reason;
 use super::caller::{Caller, Origin};
 use super::flow;
