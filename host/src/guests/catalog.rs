@@ -610,7 +610,7 @@ impl Catalog {
         };
         tools.iter().fold(Label::default(), |label, tool| {
             let label = label.join(&match asks(tool) {
-                Some(args) => asked(&tool.grant, policy, args),
+                Some(args) => asked(&tool.name, &tool.grant, policy, args),
                 None => readable(&tool.grant, &policy.mounts),
             });
             let sources = std::iter::once(tool.source()).chain(tool.secret());
