@@ -249,9 +249,7 @@ pub(super) fn tell(
                 false => Made::of(flows, &call.places, (label, &caller.label)),
             };
             let named = named(caller, call, &held, label);
-            let by_script = caller.origin == Origin::Script;
-            let wisher = (&caller.label, by_script);
-            let success = Success::of(flows, (&call.places, label), wisher);
+            let success = Success::of(flows, (&call.places, label), &caller.label);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);
