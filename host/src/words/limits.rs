@@ -260,8 +260,7 @@ pub const FILE_WRITE_BYTES: usize = 8 << 20;
 pub const FILE_PIECE_BYTES: usize = 64 << 10;
 /// Bytes that one run may write into one mount, where the mount does not say (`quota_mib`).
 pub const MOUNT_RUN_BYTES: u64 = 1 << 30;
-/// What a file or folder that a run makes counts as in it, beside its bytes: what it takes on a disk, and its label with its
-/// path beside it.
+/// What a file or folder that a run makes counts as in it beside its bytes: what it takes on a disk, with its label and path.
 pub const MADE_BYTES: usize = 4_096;
 /// Bytes of one file that is written, where the mount does not say (`max_file_mib`).
 pub const MOUNT_FILE_BYTES: u64 = 256 << 20;
