@@ -27,7 +27,7 @@ use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
 use crate::rules::fetch::reason::Reason;
 use crate::rules::scrub::KnownSecrets;
-use crate::rules::secret::is_part;
+use crate::rules::secret::{is_coded, is_part};
 use crate::rules::{Durability, Effect};
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
@@ -221,14 +221,21 @@ fn check_headers(response: &Response) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a part of an answer before any of it is read.
+/// Refuses a part of an answer, and one in which no secret would be known, before any of it is read.
 fn check_whole(response: &Response) -> Result<()> {
-    let headers = response.headers().iter();
-    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
-    if is_part(response.status().as_u16(), headers) {
+    let headers = || {
+        let headers = response.headers().iter();
+        headers.map(|(name, value)| (name.as_str(), value.as_bytes()))
+    };
+    if is_part(response.status().as_u16(), headers()) {
         let what = "the server has answered with a part of what it has, and where a secret may go an answer is looked \
                     through whole";
         return Err(Reason::Part.error(what));
+    }
+    if is_coded(headers()) {
+        let what = "the server has answered in letters, or packed, as no secret is known, and one may go there: ask it for \
+                    UTF-8 that is not packed";
+        return Err(Reason::Coding.error(what));
     }
     Ok(())
 }

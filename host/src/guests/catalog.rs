@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::crowd::Crowd;
-use super::plugin::Plugin;
+use super::plugin::{Plugin, bundled_names};
 use super::vouched::refused;
 use crate::edges::mcp::Server;
 use crate::rules::call::admits;
@@ -82,6 +82,9 @@ pub enum By {
     /// An MCP server, outside of it.
     Server(Arc<Served>),
 }
+
+/// The bundled plugin whose tools tell the time.
+const CLOCK: &str = "clock";
 
 /// A tool of an MCP server, as a person has read it.
 #[derive(Debug)]
@@ -610,7 +613,7 @@ impl Catalog {
         };
         tools.iter().fold(Label::default(), |label, tool| {
             let label = label.join(&match asks(tool) {
-                Some(args) => asked(&tool.grant, policy, args),
+                Some(args) => asked(&tool.name, &tool.grant, policy, args),
                 None => readable(&tool.grant, &policy.mounts),
             });
             let sources = std::iter::once(tool.source()).chain(tool.secret());
@@ -650,6 +653,17 @@ impl Catalog {
         };
         let tools = self.beside_call(name, caller, policy);
         tools.iter().any(sees)
+    }
+
+    /// Whether the outcome of a call of the tool of that name may say what time it is: each guest has a clock, and so has each
+    /// server. Of the bundled plugins one tells of it.
+    #[must_use]
+    pub fn tells_time(&self, name: &str, caller: &Caller, policy: &Policy) -> bool {
+        let tells = |tool: &&Arc<Tool>| {
+            tool.name.plugin() == CLOCK || bundled_names().all(|own| own != tool.name.plugin())
+        };
+        let tools = self.beside_call(name, caller, policy);
+        tools.iter().any(tells)
     }
 
     /// What the time of a call of the tool of that name tells that is given what has this label, as long as it has not ended.

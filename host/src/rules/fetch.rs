@@ -2,12 +2,14 @@
 //!
 //! It is judged by name. What the name resolves to is the egress edge's business, after the permit.
 
+mod headers;
 pub mod reason;
 
 use std::sync::Arc;
 
 use url::{ParseError, Url};
 
+pub(super) use self::headers::{check_headers, folded};
 use self::reason::Reason;
 use super::caller::{Caller, Origin};
 use super::flow;
@@ -20,7 +22,7 @@ use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::shown;
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{FETCH_HEADER_BYTES, FETCH_REQUEST_BYTES, PROMPT_BYTES, URL_BYTES};
+use crate::words::limits::{FETCH_REQUEST_BYTES, PROMPT_BYTES, URL_BYTES};
 
 /// A request leaves. Made by [`Fetch::new`] only, so that no malformed one exists.
 #[derive(Clone)]
@@ -48,29 +50,12 @@ pub struct Reach {
     pub rates: Vec<(Arc<str>, u32)>,
 }
 
-/// Headers that belong to the connection, not to the wisher.
-const RESERVED: [&str; 13] = [
-    "host",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "keep-alive",
-    "upgrade",
-    "te",
-    "trailer",
-    "proxy-authorization",
-    "proxy-connection",
-    "proxy-authenticate",
-    "expect",
-    "accept-encoding",
-];
-
 impl Fetch {
     /// Takes a request apart and refuses what parsers and connectors could read in two ways.
     ///
     /// # Errors
     /// `BadInput` for another scheme or method, user names, port 0, control characters, reserved
-    /// headers; `TooBig` past the limits.
+    /// headers, and such as stand in for method, host or path; `TooBig` past the limits.
     pub fn new(
         method: &str,
         url: &str,
@@ -160,6 +145,13 @@ impl Fetch {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD") && self.body.is_empty()
+    }
+
+    /// Whether it carries content, as a body is, or a header that may say anything. Such a header alone makes it do nothing
+    /// that another `GET` does not do.
+    #[must_use]
+    pub fn carries(&self) -> bool {
+        !self.is_plain() || headers::carry(&self.headers)
     }
 
     fn lines_that_would_allow(&self, caller: &Caller) -> Vec<String> {
@@ -417,43 +409,6 @@ fn parse_url(text: &str) -> Result<Url> {
         return Err(wrong("the host ends with a dot or has a zone"));
     }
     Ok(url)
-}
-
-pub(super) fn check_headers(headers: &[(String, String)]) -> Result<()> {
-    let bytes: usize = headers
-        .iter()
-        .map(|(name, value)| name.len() + value.len())
-        .sum();
-    if bytes > FETCH_HEADER_BYTES {
-        return Err(Error::too_big(
-            "the headers of the request",
-            FETCH_HEADER_BYTES,
-            bytes,
-        ));
-    }
-    for (name, value) in headers {
-        let token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
-        if name.is_empty() || !name.bytes().all(token) {
-            return Err(Error::bad_input(format!(
-                "`{}` is no header's name",
-                shown(name)
-            )));
-        }
-        if value.chars().any(|c| c.is_control() && c != '\t') {
-            return Err(Error::bad_input(format!(
-                "the header `{name}` has control characters"
-            )));
-        }
-        if RESERVED
-            .iter()
-            .any(|reserved| name.eq_ignore_ascii_case(reserved))
-        {
-            return Err(Error::bad_input(format!(
-                "the header `{name}` is set by the host alone"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// What `line` allows, within the tightest bounds of all lines that the request falls under.

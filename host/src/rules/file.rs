@@ -661,6 +661,12 @@ pub fn granted_mount_of(grant: &Grant, policy: &Policy, path: &str) -> Option<Ar
     reaches(grant, &mount).then_some(mount)
 }
 
+/// Whether a path leads above all mounts, where nothing lies but their names.
+#[must_use]
+pub fn is_above(policy: &Policy, path: &str) -> bool {
+    split(path).is_ok_and(|names| names.is_empty()) && !policy.mounts.contains_key(".")
+}
+
 fn reaches(grant: &Grant, mount: &Arc<str>) -> bool {
     grant.mounts.iter().any(|granted| granted.mount == *mount)
 }

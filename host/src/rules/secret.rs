@@ -23,8 +23,8 @@ use serde_json::Value;
 use url::Url;
 
 use self::ordinary::ordinary;
-pub use self::part::is_part;
-pub(super) use self::part::{PART, check_whole};
+pub(super) use self::part::{CODING, PART, check_whole};
+pub use self::part::{is_coded, is_part};
 use self::popular::{is_soon_guessed, popular};
 use self::stray::Stray;
 use super::fetch::Fetch;
@@ -124,6 +124,11 @@ fn marked(text: &str) -> Option<&str> {
     })
 }
 
+/// Whether a marker stands in a text.
+pub(super) fn names_secret(text: &str) -> bool {
+    marked(text).is_some()
+}
+
 /// What a request is filled with, and the lines that say so, in words.
 pub(super) struct Filled {
     pub(super) fills: Vec<Fill>,
@@ -142,7 +147,7 @@ const UNGRANTED: &str = "secret_not_granted";
 /// Whether a rule is about the secrets that a request has named, and its headers, which stand in no record.
 #[must_use]
 pub fn is_rule(rule: &str) -> bool {
-    [UNDECLARED, UNGRANTED, PART].contains(&rule)
+    [UNDECLARED, UNGRANTED, PART, CODING].contains(&rule)
 }
 
 /// Finds the places of a request that `lines` let be filled. Denies a request with any other marker.

@@ -76,8 +76,9 @@ pub(super) fn is_withheld(label: &Label, surface: Surface, policy: &Policy) -> b
     surface.is_for_models() && policy.flows.classes.is_secret(label)
 }
 
-/// What a model on the other side of a surface is told in place of a secret: of a call that it was made, or with which code it
-/// was not, and of a script that it has ended. Its own files and logs go nowhere either, nor does what it took: how much a
+/// What a model on the other side of a surface is told in place of a secret: of a call that it was made, well or not, or with
+/// which code it was turned down, and of a script that it has ended. Whoever may call again as often as they like would learn
+/// of a file, byte by byte, by what cannot be read as text. Its own files and logs go nowhere either, nor does what it took: how much a
 /// search took says what it has found.
 ///
 /// A script spells what it likes in the words of its failures, and in what it wishes for, which a question quotes. It spells
@@ -88,6 +89,8 @@ pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy)
     if !is_withheld(&outcome.label, surface, policy) {
         return;
     }
+    // Nothing was spent on what was turned down.
+    let was_made = outcome.spent != Spent::default();
     outcome.trail.logs.clear();
     outcome.trail.artifacts.clear();
     outcome.spent = Spent::default();
@@ -95,8 +98,8 @@ pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy)
     outcome.result = match &outcome.result {
         Err(error) if error.code() == Code::Asked => Err(error.unsaid().hint(READ_ELSEWHERE)),
         Ok(_) | Err(_) if outcome.tool == TOOL => Ok(json!({"ended": true, "withheld": ENDED})),
-        Ok(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
-        Err(error) => Err(error.unsaid()),
+        Err(error) if !was_made => Err(error.unsaid()),
+        Ok(_) | Err(_) => Ok(json!({"done": true, "withheld": WITHHELD})),
     };
 }
 
@@ -109,8 +112,7 @@ pub(super) fn ending(outcome: &Outcome, policy: &Policy) -> End {
 }
 
 /// Said of a secret where it would go to a model.
-const WITHHELD: &str =
-    "the outcome is secret, and goes to no model; a person may call the tool with `lazaret call`";
+const WITHHELD: &str = "the outcome is secret, and goes to no model, nor does whether it went well; a person may call the tool with `lazaret call`";
 
 /// Said of a script where what came of it is secret, however it has ended.
 const ENDED: &str = "what came of the script is secret, and goes to no model, nor does whether it went well; a person finds that \

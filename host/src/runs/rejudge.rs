@@ -469,7 +469,8 @@ impl<'a> Again<'a> {
         let now = self.verdict(&fetch, caller);
         match (&judged.verdict, &now) {
             (Verdict::Deny(denial), Verdict::Allow { .. } | Verdict::Ask(_))
-                if secret::is_rule(&denial.rule) =>
+                if secret::is_rule(&denial.rule)
+                    || denial.rule == "flow_private" && fetch.is_plain() =>
             {
                 Err("which secrets and headers it had was not kept".to_owned())
             }

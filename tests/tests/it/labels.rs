@@ -503,7 +503,7 @@ fn beside_letters(inbox: &str) -> String {
         access = \"write\"
         [grants.\"files.read\"]
         mounts = {{ inbox = \"read\", docs = \"read\" }}
-        [grants.\"files.list\"]
+        [grants.\"files.stat\"]
         mounts = {{ inbox = \"read\", docs = \"read\" }}
         [grants.\"files.write\"]
         mounts = {{ {inbox} out = \"write\" }}

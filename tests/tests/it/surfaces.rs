@@ -283,6 +283,25 @@ async fn what_a_secret_took_is_told_to_no_model() {
     }
 }
 
+/// Whoever calls again and again would learn by it of a file, byte by byte. What is turned down unread keeps its code.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whether_a_call_over_a_secret_went_well_is_told_to_no_model() {
+    let rig = with_keys("").await;
+    for surface in Surface::ALL {
+        let read = |path: &str| ("files.read", json!({"path": path}));
+        let found = envelope(&rig, surface, read("keys/pin.txt")).await;
+        let missed = envelope(&rig, surface, read("keys/none.txt")).await;
+        assert_eq!(found["ok"], true, "{found}");
+        assert_eq!(missed["ok"], is_for_models(surface), "{missed}");
+        if is_for_models(surface) {
+            assert_eq!(missed["data"], found["data"], "{missed}");
+            assert_eq!(missed["data"]["done"], true, "{missed}");
+        }
+        let misfit = envelope(&rig, surface, ("files.read", json!({"path": 7}))).await;
+        assert_eq!(misfit["ok"], false, "{misfit}");
+    }
+}
+
 /// Where a model is on the other side, what anybody may have written is treated as what a model of ours reads, in outcomes
 /// and failures, at once and later; a person or program has it as it was said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

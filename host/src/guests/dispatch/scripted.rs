@@ -105,7 +105,7 @@ fn held_by(
             let card = handles::to_use(card, HELD);
             match flows.classes.is_tainted(&caller.label) {
                 true => handles::charged(card, succeeded(station, caller, held)),
-                false => card,
+                false => handles::telling(card),
             }
         }
         Err(_) => {

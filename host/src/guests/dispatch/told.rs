@@ -18,6 +18,9 @@ use crate::rules::flow::records::Touched;
 use crate::words::error::{Error, Result};
 use crate::words::label::Label;
 
+/// Said of a request that a model or a script wished for after it came to know something of a secret.
+const CLOSED: &str = "it failed (no request leaves a run that knows something of a secret)";
+
 /// Nothing could be told in place of an outcome: why, and under whose influence that is beside the call's own.
 pub(super) struct Untold {
     pub(super) error: Error,
@@ -56,10 +59,10 @@ pub(super) fn tell_fault(
     let is_secret = flows.classes.is_secret(label);
     let sentence = match telling {
         Telling::Sentence(sentence) if !is_secret => sentence.clone(),
-        Telling::Sentence(_) => plainly(error, "it failed"),
+        Telling::Sentence(_) => plainly(error, vaguely(flows, caller, call)),
         // In a replay there is a sentence on record, or it was told.
         Telling::Whole if apart || station.recorded.is_some() => return Ok(None),
-        Telling::Whole if is_secret => plainly(error, "it failed"),
+        Telling::Whole if is_secret => plainly(error, vaguely(flows, caller, call)),
         Telling::Whole => plainly(error, &format!("it failed ({})", error.code().word())),
         Telling::Free => return Ok(None),
     };
@@ -97,6 +100,16 @@ pub(super) fn tell_fault(
     let card = handles::card(flows, (&call.tool, &name), what, label);
     held.show(&name, &card);
     Ok(Some(fault_card(card, &sentence)))
+}
+
+/// That something failed over what is secret. Of a call that sends requests it is said that none leaves by then, whatever was
+/// wrong with it: whoever wished it knew before both what it does and what they had learned of.
+fn vaguely(flows: &Flows, caller: &Caller, call: &Call) -> &'static str {
+    let sends = !call.grant.fetch.is_empty() || call.declared.outside;
+    match sends && flows.classes.is_secret(&caller.label) {
+        true => CLOSED,
+        false => "it failed",
+    }
 }
 
 /// A sentence about a failure, which says as well where nobody knows whether it has happened.
@@ -236,9 +249,7 @@ pub(super) fn tell(
                 false => Made::of(flows, &call.places, (label, &caller.label)),
             };
             let named = named(caller, call, &held, label);
-            let by_script = caller.origin == Origin::Script;
-            let wisher = (&caller.label, by_script);
-            let success = Success::of(flows, (&call.places, label), wisher);
+            let success = Success::of(flows, (&call.places, label), &caller.label);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
             held.show(&name, &card);

@@ -4,7 +4,7 @@
 //! message where the egress edge did, after the permit.
 
 use crate::rules::deny;
-use crate::rules::secret::PART;
+use crate::rules::secret::{CODING, PART};
 use crate::words::error::{Code, Error};
 use crate::words::event::Denial;
 
@@ -29,6 +29,8 @@ pub enum Reason {
     CertificateNotTrusted,
     /// The answer is a part of one, where a secret may go.
     Part,
+    /// The answer is in letters, or packed, as no secret is known, where one may go.
+    Coding,
     /// There were as many requests in the last minute as there may be.
     Rate,
     /// Request or answer is bigger than it may be.
@@ -49,6 +51,7 @@ impl Reason {
             Self::NoSuchHost => "no_such_host",
             Self::CertificateNotTrusted => "certificate_not_trusted",
             Self::Part => PART,
+            Self::Coding => CODING,
             Self::Rate => "rate",
             Self::TooBig => "too_big",
         }
@@ -66,7 +69,8 @@ impl Reason {
             | Self::PrivateAddress
             | Self::MetadataAddress
             | Self::CertificateNotTrusted
-            | Self::Part => Code::Denied,
+            | Self::Part
+            | Self::Coding => Code::Denied,
             Self::NoSuchHost => Code::FetchFailed,
             Self::Rate => Code::OverBudget,
             Self::TooBig => Code::TooBig,
@@ -83,6 +87,7 @@ impl Reason {
             | Self::PathNotGranted
             | Self::MethodNotGranted
             | Self::Part
+            | Self::Coding
             | Self::TooBig => error,
         }
     }

@@ -601,17 +601,13 @@ pub enum Success {
 impl Success {
     /// Of a call that was given handles at these places, and has `read` for itself. It tells something to whoever is under a
     /// stranger's influence, who may have chosen the call for that. A plan that nobody else had a hand in asks nothing; but its
-    /// script has a clock, and says what it likes to its model: of what is secret it is told something.
+    /// model is somebody outside, and reads clocks as its scripts do: of what is secret it is told something.
     #[must_use]
-    pub fn of(
-        flows: &Flows,
-        (places, read): (&[String], &Label),
-        (caller, by_script): (&Label, bool),
-    ) -> Self {
+    pub fn of(flows: &Flows, (places, read): (&[String], &Label), caller: &Label) -> Self {
         let classes = &flows.classes;
         let kept = || classes.kept_from_others(&read.without(caller));
         if !classes.is_tainted(caller) {
-            match by_script && classes.is_secret(read) {
+            match classes.is_secret(read) {
                 true => Self::OfRead,
                 false => Self::Silent,
             }

@@ -55,7 +55,7 @@ fn weigh_judged(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), Den
     if is_witnessed_url(fetch.url().as_str(), caller, flows) {
         return Ok(());
     }
-    if !fetch.is_plain() {
+    if fetch.carries() {
         check_private(fetch, caller, flows)?;
     }
     let looks = !fetch.is_plain() && caller.known.bearing == Bearing::Looks;
@@ -121,8 +121,12 @@ fn check_private(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), De
     if private.is_empty() {
         return Ok(());
     }
+    let within = match fetch.is_plain() {
+        true => ", in headers that say more than which form of answer is wanted",
+        false => "",
+    };
     let reason = format!(
-        "`{tool}` would send what comes from {} to {}: {how}",
+        "`{tool}` would send what comes from {} to {}{within}: {how}",
         private.join(", "),
         fetch.origin()
     );

@@ -1,7 +1,7 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
 //! A value is looked for as it is and from its end to its beginning, each also in base64 (each alignment, both alphabets)
-//! and in hex, as the numbers of its bytes, with two bytes a character, in small letters, and as a form writes it, with `+` for a
+//! and in hex, as the numbers of its bytes, with two or four bytes a character, in small letters, and as a form writes it, with `+` for a
 //! blank; cut in two, or in more ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
 //! its escapes read, and without ends of lines ([`super::spelling`]); and in what comes of that once more, since JSON in
 //! JSON escapes twice. That takes time linear in the text. What was known once stays known while the process lives: a secret
@@ -248,6 +248,8 @@ impl Net {
                 exact.push(wide);
                 exact.extend(in_utf16(value, u16::to_be_bytes));
             }
+            exact.extend(in_utf32(value, u32::to_le_bytes));
+            exact.extend(in_utf32(value, u32::to_be_bytes));
             if let Some(bytes) = of_hex(value) {
                 exact.extend(in_base64(&bytes));
                 folded.extend(in_hex(&bytes));
@@ -562,6 +564,15 @@ fn in_utf16(value: &[u8], bytes: fn(u16) -> [u8; 2]) -> Option<Zeroizing<Vec<u8>
     let mut wide = Zeroizing::new(Vec::with_capacity(value.len().saturating_mul(2)));
     text.encode_utf16()
         .for_each(|unit| wide.extend_from_slice(&bytes(unit)));
+    Some(wide)
+}
+
+/// The same with four bytes.
+fn in_utf32(value: &[u8], bytes: fn(u32) -> [u8; 4]) -> Option<Zeroizing<Vec<u8>>> {
+    let text = std::str::from_utf8(value).ok()?;
+    let mut wide = Zeroizing::new(Vec::with_capacity(value.len().saturating_mul(4)));
+    text.chars()
+        .for_each(|c| wide.extend_from_slice(&bytes(u32::from(c))));
     Some(wide)
 }
 

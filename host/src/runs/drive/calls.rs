@@ -14,6 +14,7 @@ use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::Trail;
 use crate::rules::call::wished;
 use crate::rules::caller::Caller;
+use crate::rules::candidate::Accepts;
 use crate::rules::flow::handles::Naming;
 use crate::rules::plan::{Fared, Plan, Seen, Timing, unbarred};
 use crate::rules::repair::repaired;
@@ -53,7 +54,7 @@ impl Drive<'_> {
         let (seen, mut before, mut over) = (all.len(), 0, false);
         let (mut asked, mut told) = (Vec::new(), Label::default());
         let mut groups = VecDeque::from(groups);
-        while let Some(group) = self.next_group(plan, &mut groups) {
+        while let Some(group) = self.next_group(&mut groups) {
             // What ended the run ends it for the calls that were to come after.
             if over {
                 break;
@@ -78,7 +79,7 @@ impl Drive<'_> {
                 (caller.place, caller.known.beside) = (place.clone(), beside);
                 self.one(call, caller, way, &turn)
             });
-            let outcomes = join_all(doing).await;
+            let outcomes = self.dated(join_all(doing).await);
             self.known.handles().let_go();
             for ((call, place), (outcome, found)) in calls.iter().zip(outcomes) {
                 offer.find(found);
@@ -113,36 +114,31 @@ impl Drive<'_> {
         Ok(None)
     }
 
-    /// The calls that come next. Where a stranger has influence on a group, by its model or by what one of its calls is given,
-    /// nobody outside sees a call of it while another one tells of a secret. What handles hold is known once the calls before
-    /// have ended.
-    fn next_group(
-        &self,
-        plan: &Plan,
-        groups: &mut VecDeque<Vec<ToolCall>>,
-    ) -> Option<Vec<ToolCall>> {
+    /// The calls that come next. Nobody outside sees a call, and none may say what time it is, while another one tells of a
+    /// secret: whoever runs the model is outside as well, so that is so in each plan. What handles hold is known once the calls
+    /// before have ended.
+    fn next_group(&self, groups: &mut VecDeque<Vec<ToolCall>>) -> Option<Vec<ToolCall>> {
         let mut group = groups.pop_front()?;
         let policy = self.station.gate.policy();
         let caller = self.caller_of_model(Label::default());
-        let given = group.iter().map(|call| match &call.args {
-            WishedArgs::Json(args) => self.known.handles().worst_in(args),
-            WishedArgs::Broken(_) => Label::default(),
-        });
-        let given: Vec<Label> = given.collect();
-        let all = given
-            .iter()
-            .fold(plan.label().clone(), |all, label| all.join(label));
-        if policy.flows.classes.is_tainted(&all) {
-            let timing = |(call, given): (&ToolCall, &Label)| {
-                let called = (call.tool.as_str(), call.args.json());
-                let catalog = &self.station.catalog;
-                catalog.timing(called, given, (&caller, policy))
+        let timing = |call: &ToolCall| {
+            let given = match &call.args {
+                WishedArgs::Json(args) => self.known.handles().worst_in(args),
+                WishedArgs::Broken(_) => Label::default(),
             };
-            let timings: Vec<Timing> = group.iter().zip(&given).map(timing).collect();
-            let later = group.split_off(unbarred(&timings));
-            if !later.is_empty() {
-                groups.push_front(later);
+            let catalog = &self.station.catalog;
+            let called = (call.tool.as_str(), call.args.json());
+            let timing = catalog.timing(called, &given, (&caller, policy));
+            let clock = catalog.tells_time(&call.tool, &caller, policy);
+            Timing {
+                seen: timing.seen || clock,
+                ..timing
             }
+        };
+        let timings: Vec<Timing> = group.iter().map(timing).collect();
+        let later = group.split_off(unbarred(&timings));
+        if !later.is_empty() {
+            groups.push_front(later);
         }
         Some(group)
     }
@@ -177,7 +173,8 @@ impl Drive<'_> {
 
     /// Whether it tells anybody of the calls of its turn before it when a call begins, since it may have waited for them. Its
     /// model has written it without what came of these; but a script sees what they have left in the run: how handles are
-    /// numbered, how much is held, how long something takes. And of any other call it may be seen from outside.
+    /// numbered, how much is held, how long something takes. And of any other call it may be seen from outside, or its outcome
+    /// says what time it was.
     fn is_behind(&self, way: &Way, call: &ToolCall) -> bool {
         let station = self.station;
         match way {
@@ -186,6 +183,7 @@ impl Drive<'_> {
                 let caller = self.caller_of_model(Label::default());
                 let policy = station.gate.policy();
                 station.catalog.is_seen(&call.tool, &caller, policy)
+                    || station.catalog.tells_time(&call.tool, &caller, policy)
             }
             Way::Search(..) | Way::Nowhere(_) => false,
         }
@@ -212,6 +210,26 @@ impl Drive<'_> {
         };
         let told = held.join(&classes.told_of(&read.without(plan.label())));
         classes.counting(told, plan.label())
+    }
+
+    /// The outcomes of a group with the influence of who may read what they say of the time, where a model of the run may be told
+    /// nothing private: how long calls took over what is held, which nobody counts as long as the user alone has a hand in the
+    /// run. A script has a clock, too.
+    fn dated(&self, mut outcomes: Vec<(Outcome, Vec<ToolName>)>) -> Vec<(Outcome, Vec<ToolName>)> {
+        let station = self.station;
+        let policy = station.gate.policy();
+        let caller = self.caller_of_model(Label::default());
+        let mut models = self.models.all.iter();
+        let is_told_less = models.any(|model| model.accepts == Accepts::Public);
+        let kept = policy.flows.classes.told_of(self.known.handles().all());
+        for (outcome, _) in &mut outcomes {
+            let has_clock =
+                outcome.tool == TOOL || station.catalog.tells_time(&outcome.tool, &caller, policy);
+            if is_told_less && has_clock {
+                outcome.label = outcome.label.join(&kept);
+            }
+        }
+        outcomes
     }
 
     /// How what so many calls of one group may hold is called.

@@ -107,19 +107,26 @@ pub fn carry_off(
     port: String,
     /// Which file; `none` sends nothing of any.
     file: Option<String>,
+    /// Whether it goes in a header of a `GET`, and not in a body.
+    #[default(false)]
+    in_header: bool,
 ) -> Result<Value, Failure> {
     let body = match file.as_deref() {
         Some("none") => b"nothing".to_vec(),
         Some(file) => files::read(file, 1024)?,
         None => files::read("docs/salary.txt", 1024)?,
     };
-    let sending = |method: &str, body: &str| Sending {
+    let text = String::from_utf8_lossy(&body).into_owned();
+    let (method, headers, body) = match in_header {
+        true => ("GET", vec![format!("x-note={text}")], String::new()),
+        false => ("POST", Vec::new(), text),
+    };
+    let said = send(&Sending {
         url: format!("http://127.0.0.1:{port}/take"),
         method: method.to_owned(),
-        headers: Vec::new(),
-        body: body.to_owned(),
-    };
-    let said = send(&sending("POST", &String::from_utf8_lossy(&body)));
+        headers,
+        body,
+    });
     Ok(json!({ "said": said }))
 }
 

@@ -43,13 +43,13 @@ async fn behind_letters(rig: &Rigged, run: &RunId, tool: &str) -> Vec<bool> {
 /// told to nobody.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_seen_outside_is_behind_the_calls_that_a_script_wished_before_it_at_once() {
-    // Without a path it may look into each mount.
-    let lists = "tools.files.list({})";
+    // Above the mounts it may look into each.
+    let looks = "tools.files.stat({path: ''})";
     let sends = "tools.hostile.fetch_each({urls: []})";
     let counts = "tools.text.count({text: 'a'})";
     for (wishes, behind) in [
-        ([lists, counts, sends, lists], true),
-        ([sends, lists, counts, lists], false),
+        ([looks, counts, sends, looks], true),
+        ([sends, looks, counts, looks], false),
     ] {
         let source = format!(
             "await Promise.all([{}]); await {counts}; return 1",
@@ -59,7 +59,7 @@ async fn what_is_seen_outside_is_behind_the_calls_that_a_script_wished_before_it
         let (rig, run) = beside_letters_pursued(&seen_beside_letters("", 8), reply).await;
         let letters = |tool: &'static str| behind_letters(&rig, &run, tool);
         assert_eq!(letters("hostile.fetch_each").await, [behind], "{source}");
-        assert_eq!(letters("files.list").await, [false, false], "{source}");
+        assert_eq!(letters("files.stat").await, [false, false], "{source}");
         // All have ended well; but that the last one began stays.
         assert_eq!(letters("text.count").await, [false, behind], "{source}");
     }
@@ -95,8 +95,8 @@ fn reads() -> Value {
 }
 
 /// It may look into each mount.
-fn lists() -> Value {
-    json!({"tool": "files.list", "args": {}})
+fn looks() -> Value {
+    json!({"tool": "files.stat", "args": {"path": ""}})
 }
 
 fn fails(args: Value) -> Value {
@@ -123,12 +123,12 @@ async fn what_is_seen_outside_is_behind_the_calls_of_its_turn_before_it() {
     let throws = || json!({"tool": "run_script", "args": {"source": source}});
     for (parallel, wishes, behind) in [
         // Nobody knows yet what it reads.
-        (8, [lists(), sends(), counts()], true),
-        (8, [sends(), lists(), counts()], false),
+        (8, [looks(), sends(), counts()], true),
+        (8, [sends(), looks(), counts()], false),
         // It reads what it is asked for.
         (8, [reads(), sends(), counts()], false),
         // It has ended.
-        (1, [lists(), sends(), counts()], false),
+        (1, [looks(), sends(), counts()], false),
         (1, [misses(), sends(), counts()], true),
         (1, [fails(json!({})), sends(), counts()], false),
         (1, [throws(), sends(), counts()], true),
@@ -149,7 +149,7 @@ async fn what_is_seen_outside_is_behind_the_calls_of_its_turn_in_another_life_to
     let asked = policy.replace("ask = [", "ask = [\"hostile.fetch_each\", ");
     for (policy, wishes, behind) in [
         (&policy, vec![misses(), writes(), sends()], &[true][..]),
-        (&asked, vec![lists(), sends()], &[true, true]),
+        (&asked, vec![looks(), sends()], &[true, true]),
     ] {
         let replies = [calls(json!(wishes)), done()];
         let rig = Rig::of(policy)
@@ -249,6 +249,7 @@ async fn no_call_of_a_script_is_seen_outside_while_one_tells_of_a_secret() {
     }
 }
 
+/// Whoever runs the model is outside as well, so that is so whoever has a hand in the plan.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_a_turn_is_seen_outside_while_one_tells_of_a_secret() {
     for is_strangers in [true, false] {
@@ -260,7 +261,7 @@ async fn no_call_of_a_turn_is_seen_outside_while_one_tells_of_a_secret() {
             let reply = calls(json!([wish(order.0), wish(order.1)]));
             let (rig, run) = beside_secret(is_strangers, reply).await;
             let ended = ended_before(&rig, &run, order).await;
-            assert_eq!(ended, is_strangers, "{order:?}");
+            assert!(ended, "{is_strangers}: {order:?}");
         }
     }
 }

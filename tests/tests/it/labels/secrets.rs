@@ -51,22 +51,16 @@ fn call(tool: &str, args: Value) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_script_makes_of_a_secret_is_held() {
     const ENDED: &str = "too few bits are left";
-    for (bits, ends, says, rises) in [
-        (6, "return spelled", "\"$handle\":\"h10000\"", false),
+    for (bits, ends, says) in [
+        (6, "return spelled", "\"$handle\":\"h10000\""),
         (
             6,
             "throw new Error(spelled)",
             "it failed; it knew something",
-            true,
         ),
-        (
-            6,
-            "return undefinedName",
-            "it failed; it knew something",
-            true,
-        ),
-        (5, "return spelled", ENDED, true),
-        (5, "throw new Error(spelled)", ENDED, true),
+        (6, "return undefinedName", "it failed; it knew something"),
+        (5, "return spelled", ENDED),
+        (5, "throw new Error(spelled)", ENDED),
     ] {
         let replies = [script(&format!("{READS} {ends}")), done()];
         let rig = open(&policy(&format!("bits = {bits}")), &replies).await;
@@ -77,7 +71,8 @@ async fn what_a_script_makes_of_a_secret_is_held() {
         assert!(text.contains(says), "{ends}: {text}");
         assert!(!text.contains("line 1"), "{text}");
         let label = label.to_string();
-        assert_eq!(label.contains("scalar:file:keys"), rises, "{ends}: {label}");
+        // Its model reads clocks, and how long the script took tells of it.
+        assert!(label.contains("scalar:file:keys"), "{ends}: {label}");
         let journal = rig.journal(&run).await;
         assert!(!journal.contains("the pin is 7391"), "{journal}");
     }
@@ -161,13 +156,9 @@ async fn how_many_handles_a_script_has_made_of_a_secret_is_told_to_no_later_life
 
 /// Of what is secret that counts for a script that nobody else had a hand in; what is private stays free there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_script_is_behind_the_secrets_that_its_calls_were_given_or_read() {
+async fn a_script_is_behind_the_secrets_that_its_calls_have_read() {
     for (first, is_behind) in [
         ("await tools.files.read({path: 'keys/k.txt'})", true),
-        (
-            "await tools.handle.field({value: {$handle: 'h1'}, pointer: '/content'})",
-            true,
-        ),
         // It has not ended.
         (
             "void tools.files.read({path: 'keys/k.txt'}); await new Promise((go) => setTimeout(go, 0))",
@@ -188,12 +179,7 @@ async fn a_script_is_behind_the_secrets_that_its_calls_were_given_or_read() {
         ),
     ] {
         let source = format!("{first}; await tools.text.count({{text: 'a'}}); return 1");
-        let replies = [
-            call("files.read", json!({"path": "keys/k.txt"})),
-            script(&source),
-            done(),
-        ];
-        let rig = open(&policy(""), &replies).await;
+        let rig = open(&policy(""), &[script(&source), done()]).await;
         let (run, answer) = rig.pursue("Go on.").await;
         assert_eq!(answer.expect("an answer"), "Done.", "{first}");
         let counts = said(&rig, &run, "text.count").await;
@@ -203,38 +189,81 @@ async fn a_script_is_behind_the_secrets_that_its_calls_were_given_or_read() {
     }
 }
 
-/// When a request begins tells of the calls of its turn before it: of those that read what is secret, or were given it, and of
-/// no other one by the same tools.
+/// When a request begins tells of the calls of its turn before it, and what a clock says tells it as well: of those that read
+/// what is secret, and of no other one by the same tools. The later call is in another group, or in the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_is_behind_the_secrets_that_calls_of_its_turn_were_given_or_read() {
+async fn a_request_or_a_clock_is_behind_the_secrets_that_calls_of_its_turn_have_read() {
     let read = |path: &str| json!({"tool": "files.read", "args": {"path": path}});
-    let field = json!({"tool": "handle.field", "args": {"value": {"$handle": "h1"}, "pointer": "/content"}});
     let knows = json!({"tool": "run_script", "args": {"source": format!("{READS} return 1")}});
     for (first, is_behind) in [
         (read("keys/k.txt"), true),
         (read("keys/none.txt"), true),
-        (field, true),
         (knows, true),
         (read("docs/a.txt"), false),
         (read("docs/none.txt"), false),
     ] {
         for parallel in [1, 8] {
             let page = json!({"tool": "web.get_page", "args": {"url": "https://shop.test/"}});
-            let replies = [
-                call("files.read", json!({"path": "keys/k.txt"})),
-                calls(json!([first, page])),
-                done(),
-            ];
+            let clock = json!({"tool": "clock.now", "args": {}});
+            let count = json!({"tool": "text.count", "args": {"text": "a"}});
+            let replies = [calls(json!([first, page, clock, count])), done()];
             let policy = format!(
                 "{}\nparallel = {parallel}\n[limits]\nretries = 0",
                 policy("")
             );
             let rig = open(&policy, &replies).await;
             let (run, _) = rig.pursue("Go on.").await;
-            let pages = said(&rig, &run, "web.get_page").await;
-            assert_eq!(pages.len(), 1, "{first}: {pages:?}");
-            let found = pages[0].1.contains("scalar:file:keys");
-            assert_eq!(found, is_behind, "{parallel} {first}: {pages:?}");
+            for (tool, is_behind) in [
+                ("web.get_page", is_behind),
+                ("clock.now", is_behind),
+                ("text.count", false),
+            ] {
+                let said = said(&rig, &run, tool).await;
+                assert_eq!(said.len(), 1, "{first}: {said:?}");
+                let found = said[0].1.contains("scalar:file:keys");
+                assert_eq!(found, is_behind, "{parallel} {first}: {said:?}");
+            }
+        }
+    }
+}
+
+/// Where a model may be told nothing private, what a clock says tells it of what is held that is: how long calls over it took.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_clock_tells_of_what_is_held_whom_nothing_private_is_told() {
+    let isolate = json!({"code": "(letter) => letter.content.length", "of": [{"$handle": "h1"}]});
+    for (accepts, is_told) in [("private", true), ("public", false)] {
+        let policy = format!(
+            "[flow]
+            mode = \"enforce\"
+            [mounts.inbox]
+            path = \"inbox\"
+            [grants.\"files.read\"]
+            mounts = {{ inbox = \"read\" }}
+            [agents.agent]
+            calling = \"both\"
+            [models.script]
+            accepts = \"{accepts}\""
+        );
+        for last in [call("clock.now", json!({})), script("return Date.now()")] {
+            let replies = [
+                // Nothing is held yet.
+                call("clock.now", json!({})),
+                call("files.read", json!({"path": "inbox/letter.txt"})),
+                call("handle.isolate", isolate.clone()),
+                last.clone(),
+                done(),
+            ];
+            let rig = Rig::of(&policy).file("inbox/letter.txt", "Dear reader");
+            let rig = rig.replies(&replies).open().await;
+            let (run, answer) = rig.pursue("Go on.").await;
+            assert_eq!(answer.is_ok(), is_told, "{accepts} {last}: {answer:?}");
+            let seen = observed(&rig.records(&run).await);
+            assert_eq!(seen.len(), 4, "{accepts} {last}: {seen:?}");
+            let found = seen
+                .iter()
+                .map(|(_, label)| label.to_string().contains("file:inbox"));
+            let found: Vec<bool> = found.collect();
+            assert_eq!(found, [false, false, false, !is_told], "{accepts} {last}");
         }
     }
 }

@@ -13,10 +13,11 @@ use url::Url;
 
 use super::{Handles, handle_in, has_handle};
 use crate::rules::call::Call;
-use crate::rules::file::granted_mount_of;
+use crate::rules::file::{granted_mount_of, is_above};
 use crate::rules::grant::{Access, Destination, Grant};
 use crate::rules::policy::{Mount, Policy};
 use crate::rules::server;
+use crate::words::id::ToolName;
 use crate::words::label::{Label, Sort, Source};
 
 /// The sources that a card names of an outcome of this call, of which whoever wished it knew those.
@@ -39,14 +40,31 @@ pub fn named(call: &Call, known: &Label, label: &Label) -> Label {
 
 /// The arguments by which tools name files.
 const PATHS: [&str; 3] = ["path", "source", "target"];
+/// The tool that lists one folder, and looks into none below it.
+const LIST: &str = "files.list";
 
 /// What a guest could read by this grant that does no more than it is asked for, as those of trusted plugins do: of files those
 /// of the mounts that all of its paths lead to, where there are some. Without a path it may look into each mount, and a path
-/// out of a handle may be any; what else begins with the name of a mount, such as a pattern, leads nowhere.
+/// out of a handle may be any; what else begins with the name of a mount, such as a pattern, leads nowhere. A list of the
+/// mounts themselves is of what policy says, and of nothing in them.
 #[must_use]
-pub fn asked(grant: &Grant, policy: &Policy, args: &Value) -> Label {
-    let narrowed = meant(grant, policy, args);
+pub fn asked(tool: &ToolName, grant: &Grant, policy: &Policy, args: &Value) -> Label {
+    let narrowed = match tool.as_str() == LIST && is_of_mounts(policy, args) {
+        true => Some(Grant {
+            mounts: Vec::new(),
+            ..grant.clone()
+        }),
+        false => meant(grant, policy, args),
+    };
     readable(narrowed.as_ref().unwrap_or(grant), &policy.mounts)
+}
+
+/// Whether the folder in these arguments is the one above all mounts, which is meant where none is named.
+fn is_of_mounts(policy: &Policy, args: &Value) -> bool {
+    match args.get("path") {
+        Some(path) => path.as_str().is_some_and(|path| is_above(policy, path)),
+        None => !policy.mounts.contains_key("."),
+    }
 }
 
 /// A grant with the mounts alone that the paths in these arguments lead to; nothing where nobody knows which these are.
@@ -267,7 +285,8 @@ mod tests {
             ),
             (json!({"path": ["home/x"]}), "file:docs file:home"),
         ] {
-            let found = asked(&grant, &policy, &args);
+            let search = ToolName::parse("files.search").unwrap();
+            let found = asked(&search, &grant, &policy, &args);
             for source in sources.split(' ').chain(["web:https://a.test", "note:*"]) {
                 let source = Source::try_from(source.to_owned()).unwrap();
                 assert!(found.covers(&Label::of(source)), "{args}: {found}");
@@ -278,6 +297,49 @@ mod tests {
                 sources.contains("docs"),
                 "{args}: {found}"
             );
+        }
+    }
+
+    /// It tells their names, as policy says them.
+    #[test]
+    fn a_list_of_the_mounts_reads_nothing_in_them() {
+        let (grant, mounts) = granted();
+        let policy = Policy {
+            mounts,
+            ..Policy::nothing("test")
+        };
+        let mut rooted = policy.clone();
+        rooted
+            .mounts
+            .insert(".".into(), policy.mounts["home"].clone());
+        for (policy, tool, args, reads) in [
+            (&policy, "files.list", json!({}), false),
+            (
+                &policy,
+                "files.list",
+                json!({"path": "", "limit": 5}),
+                false,
+            ),
+            (&policy, "files.list", json!({"path": "./"}), false),
+            (&policy, "files.list", json!({"path": "docs"}), true),
+            (
+                &policy,
+                "files.list",
+                json!({"path": {"$handle": "h1"}}),
+                true,
+            ),
+            (&policy, "files.list", json!({"path": "../docs"}), true),
+            (&policy, "files.search", json!({"path": ""}), true),
+            // Then it is a folder like any other.
+            (&rooted, "files.list", json!({"path": "."}), true),
+            (&rooted, "files.list", json!({}), true),
+        ] {
+            let name = ToolName::parse(tool).unwrap();
+            let found = asked(&name, &grant, policy, &args);
+            let docs = Label::of(Policy::mount_source("docs"));
+            assert_eq!(found.covers(&docs), reads, "{tool} {args}: {found}");
+            let page = Source::try_from("web:https://a.test".to_owned()).unwrap();
+            assert!(found.covers(&Label::of(page)), "{tool} {args}: {found}");
         }
     }
 }

@@ -461,23 +461,17 @@ fn what_goes_well_over_a_handle_tells_something_to_strangers() {
         (&[], &inbox, &stranger, Success::OfRead),
         (&[], &inbox, &user, Success::Silent),
         (&[], &pin, &stranger, Success::OfRead),
-        (&[], &pin, &user, Success::Silent),
+        // Whoever runs its model is somebody outside, and it reads clocks.
+        (&[], &pin, &user, Success::OfRead),
+        (&place[..], &pin, &user, Success::OfRead),
+        (&place[..], &pin, &stranger, Success::OfHandles),
+        (&place[..], &inbox, &user, Success::Silent),
         (&[], &page, &stranger, Success::Silent),
         // They have read it, and bear its label.
         (&[], &inbox, &stranger.join(&inbox), Success::Silent),
     ] {
-        let found = Success::of(&flows, (places, read), (caller, false));
+        let found = Success::of(&flows, (places, read), caller);
         assert_eq!(found, expected, "{read} to {caller}");
-    }
-    // It has a clock.
-    for (places, read, caller, expected) in [
-        (&place[..], &pin, &user, Success::OfRead),
-        (&[], &pin, &user, Success::OfRead),
-        (&place[..], &pin, &stranger, Success::OfHandles),
-        (&place[..], &inbox, &user, Success::Silent),
-    ] {
-        let found = Success::of(&flows, (places, read), (caller, true));
-        assert_eq!(found, expected, "{read} to a script under {caller}");
     }
 }
 

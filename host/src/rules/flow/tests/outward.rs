@@ -102,6 +102,26 @@ fn what_says_of_itself_that_it_only_looks_sends_nothing_private() {
     scene.check_fetch(("POST", other), grant, None);
 }
 
+/// What a header says is sent as a body is; and a header alone makes a request neither act nor chosen by a stranger.
+#[test]
+fn what_a_header_of_a_request_says_is_sent_too() {
+    let sent = |label, header: (&str, &str)| {
+        let scene = scene(&[], label).inside("other.look", Bearing::Looks);
+        let headers = vec![(header.0.to_owned(), header.1.to_owned())];
+        let fetch = Fetch::new("GET", "https://a.test/other", headers, Vec::new()).unwrap();
+        let grant = reaching("https://a.test/", &["GET"]);
+        let denial = fetch.judge(&scene.caller(grant), &scene.policy).err();
+        denial.map(|denial| (denial.rule, denial.reason))
+    };
+    let (rule, reason) = sent(OWN, ("x-note", "salaries of all")).unwrap();
+    assert_eq!(rule, "flow_private");
+    assert!(reason.contains("in headers that say more"), "{reason}");
+    assert!(!reason.contains("x-note"), "{reason}");
+    assert_eq!(sent(OWN, ("accept", "application/json")), None);
+    assert_eq!(sent(CLEAN, ("x-api-version", "3")), None);
+    assert_eq!(sent(WEB, ("x-api-version", "3")), None);
+}
+
 /// Why a guest of `site.post` may not send that, with whose call this was judged, and that has read this since.
 fn sent_by_a_sink(
     policy: &str,

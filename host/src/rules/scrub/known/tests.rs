@@ -161,11 +161,15 @@ fn a_value_is_found_in_small_letters() {
     assert!(known.finds_in(url.as_str().as_bytes()));
 }
 
-/// With two bytes a character, whichever comes first.
+/// With two or four bytes a character, whichever comes first.
 #[test]
 fn a_value_is_found_in_a_wide_text() {
     for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
         let wide: Vec<u8> = VALUE.encode_utf16().flat_map(bytes).collect();
+        assert_eq!(known().clean_bytes(&wide).unwrap(), REDACTED.as_bytes());
+    }
+    for bytes in [u32::to_le_bytes, u32::to_be_bytes] {
+        let wide: Vec<u8> = VALUE.chars().map(u32::from).flat_map(bytes).collect();
         assert_eq!(known().clean_bytes(&wide).unwrap(), REDACTED.as_bytes());
     }
 }
