@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::brought::brought_in;
 use super::left::{Wished, wished_in};
 use super::provider::Model;
+use super::session::cut_off;
 use super::written::Written;
 use crate::guests::station::Station;
 use crate::rules::caller::{Consults, CpuTime, How, Judging, Known, Led};
@@ -196,6 +197,9 @@ pub(super) fn hold_again(
     let (mut ledger, questions) = (std::mem::take(heard), Questions::of(records));
     let flows = &station.gate.policy().flows;
     recall(flows, (&mut ledger, handles), (records, &questions));
+    if cut_off(flows, records).is_some() {
+        handles.skip();
+    }
     // What its tools vouched for, they vouched for in that run.
     *heard = ledger.heard_before();
 }

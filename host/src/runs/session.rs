@@ -23,7 +23,9 @@ use crate::rules::flow::lines::Flows;
 use crate::rules::pace::Pace;
 use crate::rules::plan::{Fared, Plan, Seen};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Brought, Cause, Compacted, End, Event, InSession, Record};
+use crate::words::event::{
+    Brought, Cause, Compacted, EffectKind, End, Event, InSession, Record, Verdict,
+};
 use crate::words::id::{Digest, RunId};
 use crate::words::label::Label;
 use crate::words::limits::SESSION_RUNS;
@@ -112,6 +114,10 @@ impl Earlier {
             if let Event::Compacted(compacted) = &record.event {
                 self.folded = Some(Compacted::clone(compacted));
             }
+        }
+        if let Some(left) = cut_off(flows, records) {
+            self.label = self.label.join(&left);
+            self.told = self.told.join(&left);
         }
         Ok(())
     }
@@ -511,6 +517,36 @@ fn is_withheld(flows: &Flows, observation: &Observation) -> bool {
 
 /// What a session is under the influence of once this has happened in a run of it: a run may have ended before any answer
 /// that bears the label of what it has read. What is withheld has none.
+/// What is told of the calls of a last reply that were cut off before their model was told of them: how many handles they have
+/// made and which bits they have spent is taken over by the next run, and a script chooses both by what it has read.
+pub(super) fn cut_off(flows: &Flows, records: &[Record]) -> Option<Label> {
+    let is_reply = |record: &Record| matches!(record.event, Event::Replied { .. });
+    let last = records.iter().rposition(is_reply)?;
+    let after = || records.iter().skip(last);
+    let is_told = |call: &Record| {
+        let mut told = after();
+        told.any(|record| {
+            matches!(record.event, Event::Observed { .. }) && record.parent == call.seq
+        })
+    };
+    let is_cut = |record: &Record| {
+        matches!(&record.event, Event::Judged(judged) if judged.effect == EffectKind::Call
+            && judged.origin == "model"
+            && matches!(judged.verdict, Verdict::Allow { .. }))
+            && !is_told(record)
+    };
+    if !after().any(is_cut) {
+        return None;
+    }
+    let told = after().filter_map(|record| {
+        let Event::Finished(finished) = &record.event else {
+            return None;
+        };
+        Some(flows.classes.told_of(&finished.label))
+    });
+    Some(told.fold(Label::default(), |all, told| all.join(&told)))
+}
+
 fn under(label: &Label, event: &Event, is_withheld: impl Fn(&Observation) -> bool) -> Label {
     match event {
         Event::Started(started) => label.join(&started.influence()),
@@ -587,5 +623,39 @@ mod tests {
         }
         let resumed = Event::Resumed { traced: Vec::new() };
         assert_eq!(under(&user, &resumed, |_| false), user);
+    }
+
+    /// The next run takes over how many handles a script has made, of which nobody was told before its run ended.
+    #[test]
+    fn what_was_cut_off_before_its_model_was_told_of_it_tells_something_still() {
+        let records = |events: &[serde_json::Value]| -> Vec<Record> {
+            let run = "20261127-050451-5c2432432b65";
+            let record = |(seq, event): (usize, &serde_json::Value)| {
+                let mut record = event.clone();
+                record["run"] = run.into();
+                record["seq"] = seq.into();
+                record["at"] = 1.into();
+                serde_json::from_value(record).unwrap()
+            };
+            events.iter().enumerate().map(record).collect()
+        };
+        let judged = |parent: u64, subject: &str, origin: &str| {
+            serde_json::json!({"parent": parent, "event": "judged", "effect": "call", "subject": subject, "origin": origin,
+                "content": "empty", "label": ["user"], "verdict": {"verdict": "allow", "rule": "so"}})
+        };
+        let reply = serde_json::json!({"parent": 0, "event": "replied", "turn": 1, "label": ["user"],
+            "reply": {"stop": "calls", "usage": {"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0}}});
+        let read = serde_json::json!({"parent": 2, "event": "finished", "of": 2, "end": "done", "content": "empty",
+            "label": ["user", "file:inbox"], "spent": {"us": 1}});
+        let observed = serde_json::json!({"parent": 1, "event": "observed", "call": "c1", "tool": "script.run",
+            "observation": {"text": "3", "ok": true, "label": ["user"]}});
+        let script = judged(0, "script.run", "model");
+        let inner = judged(1, "files.read", "script");
+        let flows = Flows::default();
+        let cut = [reply.clone(), script.clone(), inner.clone(), read.clone()];
+        let told = cut_off(&flows, &records(&cut)).map(|label| label.to_string());
+        assert_eq!(told.as_deref(), Some("scalar:file:inbox"));
+        let ended = [reply, script, inner, read, observed];
+        assert_eq!(cut_off(&flows, &records(&ended)), None);
     }
 }

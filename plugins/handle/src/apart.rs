@@ -17,7 +17,7 @@ use lazaret_sdk::prelude::*;
     )
 )]
 pub fn isolate(
-    /// One function, such as `(page) => page.text.split("\n")[0]`. Your own words: no handle stands here.
+    /// One function, such as `(page) => page.markdown.split("\n")[0]`. Your own words: no handle stands here.
     code: String,
     /// What it is given: handles and plain values, one for each parameter.
     of: Vec<Value>,

@@ -68,7 +68,7 @@ pub fn adopt(
     effect = "pure",
     example(
         title = "the text of a page",
-        args = r#"{"value": {"$handle": "h12"}, "pointer": "/text"}"#
+        args = r#"{"value": {"$handle": "h12"}, "pointer": "/markdown"}"#
     )
 )]
 pub fn field(

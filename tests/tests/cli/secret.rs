@@ -406,7 +406,7 @@ fn lines_that_cannot_help_or_that_harm_are_pointed_at() {
     );
     station.run(&["policy", "check"]).ends(0).says_only(
         "warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is declared by no such tool, so none gets it
-hint: `lazaret plugin inspect` says what a plugin declares
+hint: `lazaret plugin inspect` says what a plugin declares; no bundled tool does, so a server that wants a secret needs another plugin, or a server of MCP
 warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is sent to `http://a.test/` without encryption
 hint: write `https://` if the server speaks it
 warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is for `http://a.test/`, and no `fetch` lets these tools send anything there

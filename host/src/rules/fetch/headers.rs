@@ -75,6 +75,9 @@ const FORMS: [&str; 28] = [
 /// Most bytes of a list of them: blanks and repetitions could say something too.
 const FORMS_BYTES: usize = 128;
 
+/// Most bytes of the programs that ask.
+const PROGRAMS_BYTES: usize = 64;
+
 /// Refuses headers that are none, too many, or not the wisher's to set.
 ///
 /// # Errors
@@ -141,15 +144,19 @@ fn stands_in(folded: &str) -> bool {
     })
 }
 
-/// Whether one of them may say anything: all but those that say which form of content is wanted, and those whose value a
-/// secret's marker has a part in, which the host fills in, or refuses where anything else stands beside it. What is said
+/// Whether one of them may say anything: all but those that say which form of content is wanted or which program asks, as
+/// libraries do for every request, and those whose value a secret's marker has a part in, which the host fills in, or refuses where anything else stands beside it. What is said
 /// twice may say something by its number.
 pub(super) fn carry(headers: &[(String, String)]) -> bool {
     let says = |(at, (name, value)): (usize, &(String, String))| {
         let mut before = headers.iter().take(at);
-        let is_form = ["accept", "content-type"].contains(&name.to_ascii_lowercase().as_str());
+        let says_plainly = match name.to_ascii_lowercase().as_str() {
+            "accept" | "content-type" => names_forms(value),
+            "user-agent" => names_programs(value),
+            _ => false,
+        };
         before.any(|(other, _)| other.eq_ignore_ascii_case(name))
-            || !(is_form && names_forms(value) || names_secret(value))
+            || !(says_plainly || names_secret(value))
     };
     headers.iter().enumerate().any(says)
 }
@@ -161,6 +168,20 @@ fn names_forms(value: &str) -> bool {
         FORMS.contains(&form.trim()) && is_weight(weight.trim())
     };
     value.len() <= FORMS_BYTES && value.split(',').all(is_form)
+}
+
+/// Whether a value is a short list of programs, each with its version, such as `curl/8.5.0`. What else could be said so is no
+/// more than the address may say, which nobody looks at either.
+fn names_programs(value: &str) -> bool {
+    let is_word = |word: &str| {
+        let sign = |c: u8| c.is_ascii_alphanumeric() || b"._-+".contains(&c);
+        !word.is_empty() && word.bytes().all(sign)
+    };
+    let is_program = |part: &str| {
+        let parts = part.split_once('/');
+        parts.is_some_and(|(name, version)| is_word(name) && is_word(version))
+    };
+    value.len() <= PROGRAMS_BYTES && value.split(' ').all(is_program)
 }
 
 /// Whether this is a weight of one digit, such as `q=0.8`.
@@ -240,6 +261,7 @@ mod tests {
                 ("content-type", "application/json"),
             ],
             &[("accept", "*/*; q=0.1,text/csv;q=1.0")],
+            &[("User-Agent", "weather/1.0 python-requests/2.32.3")],
             &[
                 ("authorization", "Bearer {{secret:github}}"),
                 ("accept", "*/*"),
@@ -252,10 +274,13 @@ mod tests {
     #[test]
     fn every_other_header_may_say_anything() {
         let long = vec!["*/*"; 64].join(",");
+        let programs = format!("weather/{}", "5".repeat(PROGRAMS_BYTES));
         for said in [
             &[("x-note", "salaries of all")][..],
             &[("x-api-version", "3")],
             &[("user-agent", "ann earns 5")],
+            &[("user-agent", "weather/1.0 (ann earns 5)")],
+            &[("user-agent", &programs)],
             &[("if-none-match", "\"ann earns 5\"")],
             &[("accept", "text/ann-earns-5")],
             &[("accept", "text/plain;ann=5")],

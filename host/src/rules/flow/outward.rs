@@ -122,7 +122,9 @@ fn check_private(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), De
         return Ok(());
     }
     let within = match fetch.is_plain() {
-        true => ", in headers that say more than which form of answer is wanted",
+        true => {
+            ", in headers that say more than which form of answer is wanted and which program asks"
+        }
         false => "",
     };
     let reason = format!(

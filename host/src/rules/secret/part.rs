@@ -107,9 +107,15 @@ pub fn is_coded<'a>(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> b
         match name.to_ascii_lowercase().as_str() {
             "content-type" => has_other_letters(&value),
             "grpc-encoding" | "connect-content-encoding" => value != "identity",
+            // What was undone is taken out of the head, so what stands there was not.
+            "content-encoding" | "transfer-encoding" => value.split(',').any(is_packing),
             _ => false,
         }
     })
+}
+
+fn is_packing(name: &str) -> bool {
+    !matches!(name.trim(), "" | "identity" | "chunked")
 }
 
 /// Whether a type names letters that are none of [`LETTERS`]. Two readers may end its parameters at different places, so that
@@ -235,6 +241,10 @@ mod tests {
             ("content-type", "text/plain; charset=utf-80"),
             ("grpc-encoding", "gzip"),
             ("Connect-Content-Encoding", "br"),
+            ("Content-Encoding", "Br"),
+            ("content-encoding", "br,identity"),
+            ("content-encoding", "identity, compress"),
+            ("transfer-encoding", "br, chunked"),
         ] {
             assert!(is(name, value), "{name}: {value}");
         }
@@ -247,7 +257,8 @@ mod tests {
             ("content-type", "text/plain; charset=utf-32be"),
             ("content-type", "text/plain; charset="),
             ("content-type", "application/vnd.charset+json"),
-            ("content-encoding", "gzip"),
+            ("content-encoding", "Identity"),
+            ("content-encoding", ""),
             ("transfer-encoding", "chunked"),
             ("grpc-encoding", "identity"),
             ("grpc-accept-encoding", "gzip"),

@@ -265,9 +265,10 @@ impl Shown<'_> {
         Row { cells, json }
     }
 
-    /// Whether somebody else had influence: what one's own tools leave of themselves is nobody's.
+    /// Whether somebody else had influence, or something of a secret is told by it, so that whoever reads it sends nothing more:
+    /// what one's own tools leave of themselves is nobody's.
     fn is_others(&self, label: &Label) -> bool {
-        self.classes.is_tainted(label)
+        self.classes.is_tainted(label) || self.classes.is_secret(label)
     }
 
     fn say(&self, what: &str) {

@@ -318,7 +318,8 @@ impl Look<'_> {
                 self.say(
                     name,
                     format!("{which} is declared by no such tool, so none gets it"),
-                    "`lazaret plugin inspect` says what a plugin declares",
+                    "`lazaret plugin inspect` says what a plugin declares; no bundled tool does, so a server that wants a \
+                     secret needs another plugin, or a server of MCP",
                 );
             }
             let to = secret.to.place();
