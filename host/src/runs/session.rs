@@ -26,7 +26,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Brought, Cause, Compacted, EffectKind, End, Event, InSession, Record, Verdict,
 };
-use crate::words::id::{Digest, RunId};
+use crate::words::id::{Digest, Place, RunId};
 use crate::words::label::Label;
 use crate::words::limits::SESSION_RUNS;
 use crate::words::message::{Message, Observation};
@@ -515,25 +515,41 @@ fn is_withheld(flows: &Flows, observation: &Observation) -> bool {
     flows.classes.holds_secret(&observation.label)
 }
 
-/// What a session is under the influence of once this has happened in a run of it: a run may have ended before any answer
-/// that bears the label of what it has read. What is withheld has none.
 /// What is told of the calls of a last reply that were cut off before their model was told of them: how many handles they have
 /// made and which bits they have spent is taken over by the next run, and a script chooses both by what it has read.
 pub(super) fn cut_off(flows: &Flows, records: &[Record]) -> Option<Label> {
-    let is_reply = |record: &Record| matches!(record.event, Event::Replied { .. });
-    let last = records.iter().rposition(is_reply)?;
-    let after = || records.iter().skip(last);
-    let is_told = |call: &Record| {
-        let mut told = after();
-        told.any(|record| {
-            matches!(record.event, Event::Observed { .. }) && record.parent == call.seq
+    let mut latest = records.iter().enumerate().rev();
+    let (at, turn, calls) = latest.find_map(|(at, record)| {
+        let Event::Replied { turn, reply, .. } = &record.event else {
+            return None;
+        };
+        Some((at, Place::of_turn(*turn), &reply.calls))
+    })?;
+    let after = || records.iter().skip(at);
+    let told = || {
+        after().filter_map(|record| {
+            let Event::Observed { call, .. } = &record.event else {
+                return None;
+            };
+            Some(call)
+        })
+    };
+    // A model may give several calls one name.
+    let is_told = |position: usize| {
+        calls.get(position).is_some_and(|call| {
+            let before = calls.iter().take(position);
+            let before = before.filter(|other| other.id == call.id).count();
+            told().filter(|told| **told == call.id).count() > before
         })
     };
     let is_cut = |record: &Record| {
-        matches!(&record.event, Event::Judged(judged) if judged.effect == EffectKind::Call
-            && judged.origin == "model"
-            && matches!(judged.verdict, Verdict::Allow { .. }))
-            && !is_told(record)
+        let Event::Judged(judged) = &record.event else {
+            return false;
+        };
+        let position = judged.place.position_in(&turn);
+        judged.effect == EffectKind::Call
+            && matches!(judged.verdict, Verdict::Allow { .. })
+            && position.is_some_and(|position| !usize::try_from(position).is_ok_and(is_told))
     };
     if !after().any(is_cut) {
         return None;
@@ -547,6 +563,8 @@ pub(super) fn cut_off(flows: &Flows, records: &[Record]) -> Option<Label> {
     Some(told.fold(Label::default(), |all, told| all.join(&told)))
 }
 
+/// What a session is under the influence of once this has happened in a run of it: a run may have ended before any answer
+/// that bears the label of what it has read. What is withheld has none.
 fn under(label: &Label, event: &Event, is_withheld: impl Fn(&Observation) -> bool) -> Label {
     match event {
         Event::Started(started) => label.join(&started.influence()),
@@ -639,23 +657,45 @@ mod tests {
             };
             events.iter().enumerate().map(record).collect()
         };
-        let judged = |parent: u64, subject: &str, origin: &str| {
-            serde_json::json!({"parent": parent, "event": "judged", "effect": "call", "subject": subject, "origin": origin,
-                "content": "empty", "label": ["user"], "verdict": {"verdict": "allow", "rule": "so"}})
+        let judged = |parent: u64, place: &[u32], verdict: &str| {
+            serde_json::json!({"parent": parent, "event": "judged", "effect": "call", "subject": "a.b", "origin": "model",
+                "place": place, "content": "empty", "label": ["user"],
+                "verdict": {"verdict": verdict, "rule": "so", "reason": "so", "allow": []}})
         };
-        let reply = serde_json::json!({"parent": 0, "event": "replied", "turn": 1, "label": ["user"],
-            "reply": {"stop": "calls", "usage": {"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0}}});
+        let call = || serde_json::json!({"id": "c", "tool": "script.run", "args": {"json": {}}});
+        let reply = serde_json::json!({"parent": 0, "event": "replied", "turn": 2, "label": ["user"],
+            "reply": {"calls": [call(), call()], "stop": "calls",
+                "usage": {"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0}}});
         let read = serde_json::json!({"parent": 2, "event": "finished", "of": 2, "end": "done", "content": "empty",
             "label": ["user", "file:inbox"], "spent": {"us": 1}});
-        let observed = serde_json::json!({"parent": 1, "event": "observed", "call": "c1", "tool": "script.run",
+        // Of a call that ended in an earlier life no judgement is the parent.
+        let observed = serde_json::json!({"parent": 0, "event": "observed", "call": "c", "tool": "script.run",
             "observation": {"text": "3", "ok": true, "label": ["user"]}});
-        let script = judged(0, "script.run", "model");
-        let inner = judged(1, "files.read", "script");
+        let (first, inner, second) = (
+            judged(0, &[2, 0], "allow"),
+            judged(1, &[2, 0, 0], "allow"),
+            judged(0, &[2, 1], "allow"),
+        );
+        let refused = judged(0, &[2, 1], "deny");
         let flows = Flows::default();
-        let cut = [reply.clone(), script.clone(), inner.clone(), read.clone()];
-        let told = cut_off(&flows, &records(&cut)).map(|label| label.to_string());
-        assert_eq!(told.as_deref(), Some("scalar:file:inbox"));
-        let ended = [reply, script, inner, read, observed];
-        assert_eq!(cut_off(&flows, &records(&ended)), None);
+        for (after, cut) in [
+            (vec![&first, &inner, &read], true),
+            (vec![&first, &inner, &read, &observed], false),
+            // Two calls of one name, of which one was told.
+            (vec![&first, &inner, &read, &second, &observed], true),
+            (
+                vec![&first, &inner, &read, &second, &observed, &observed],
+                false,
+            ),
+            (vec![&first, &inner, &read, &observed, &refused], false),
+        ] {
+            let events: Vec<_> = [&reply].into_iter().chain(after).cloned().collect();
+            let told = cut_off(&flows, &records(&events)).map(|label| label.to_string());
+            assert_eq!(
+                told.as_deref(),
+                cut.then_some("scalar:file:inbox"),
+                "{events:?}"
+            );
+        }
     }
 }
