@@ -390,6 +390,7 @@ mod tests {
             "a\0b\u{1b}[2J\u{7f}\u{9b}\t\r\nc",
             "a\u{fffd}b\\u001b[2J\\u007f\\u009b\t\r\nc",
         );
+        check("\u{feff}a", "\\ufeffa");
         for c in ('\0'..='\u{9f}').filter(|c| c.is_control()) {
             for text in [
                 format!("![x](http://evil.test/{c}a)"),

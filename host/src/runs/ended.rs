@@ -176,9 +176,37 @@ fn result_of(end: &End) -> Result<Value> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::words::clock::Clock;
+    use crate::words::event::Surface;
     use crate::words::key::HostKey;
+
+    /// Also of one that took no time that could be measured, which is how a call looks that was turned down.
+    #[test]
+    fn a_secret_outcome_that_has_ended_well_is_one_for_a_clients_model() {
+        let stopped = Stopped {
+            end: End::Done {
+                content: Content::Size { bytes: 6 },
+            },
+            turns: 1,
+            usage: Usage::default(),
+            limit: None,
+        };
+        for (surface, label, is_told) in [
+            (Surface::Mcp, "secret:safe.run", true),
+            (Surface::Cli, "secret:safe.run", false),
+            (Surface::Mcp, "user", false),
+        ] {
+            let started =
+                json!({"surface": surface, "subject": "safe.run", "goal": "", "label": [label]});
+            let started: Started = serde_json::from_value(started).unwrap();
+            let policy = Policy::nothing("test");
+            let outcome = outcome_in(&[], (&started, &stopped), &policy);
+            assert_eq!(outcome.result.is_ok(), is_told, "{surface:?} {label}");
+        }
+    }
 
     #[tokio::test]
     async fn a_run_that_breaks_ends_once_and_one_that_has_not_begun_never() {

@@ -147,3 +147,27 @@ fn form(waiting: &Waiting) -> Option<Value> {
         "schema": form.passed_on(),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::id::RunId;
+
+    #[test]
+    fn nothing_comes_after_what_has_come_from_elsewhere() {
+        let last = Record {
+            run: RunId::known("one"),
+            seq: 1,
+            at: 1,
+            parent: 0,
+            event: Event::Resumed { traced: Vec::new() },
+        };
+        for (provenance, all) in [
+            (Provenance::Here, false),
+            (Provenance::Returned, true),
+            (Provenance::Foreign, true),
+        ] {
+            assert_eq!(is_all(&last, provenance), all, "{provenance:?}");
+        }
+    }
+}

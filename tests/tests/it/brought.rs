@@ -4,6 +4,7 @@ use lazaret::guests::tasks::Tasks;
 use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::host::{Goal, With};
 use lazaret::runs::left::Program;
+use lazaret::runs::written::Written;
 use lazaret::words::error::{Code, Result};
 use lazaret::words::event::{Answer as Say, Event, Surface, Verdict};
 use lazaret::words::id::RunId;
@@ -349,6 +350,77 @@ async fn scripts_begin_with_it_too() {
         .expect("it runs");
     assert_eq!(value, LETTER);
     assert!(label.covers(&inbox()), "{label}");
+}
+
+/// How long a call takes that is given it tells of it: to whoever sees when a later call of its step begins, and to a script that
+/// looks before it has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_call_is_given_is_behind_what_begins_meanwhile() {
+    let more = "ask = [\"notes.put\"]
+        [limits]
+        retries = 0
+        [grants.\"web.get_page\"]
+        fetch = [\"https://shop.test/\"]";
+    let (rig, from) = held(more, &[json!({"text": "Done."})]).await;
+    let with = [Chosen::parse(&format!("{from}:h2=letter")).expect("a choice")];
+    for (source, tool, behind) in [
+        (
+            "await Promise.allSettled([
+                tools.text.count({text: handle('letter')}),
+                tools.web.get_page({url: 'https://shop.test/'}),
+            ])",
+            "web.get_page",
+            &[true][..],
+        ),
+        // What waits for a person has not ended.
+        (
+            "const all = [tools.notes.put({key: 'a', text: handle('letter')}).catch(() => {})];
+            await new Promise((go) => setTimeout(go, 0));
+            all.push(tools.notes.put({key: 'b', text: 'x'}).catch(() => {}));
+            await Promise.all(all)",
+            "notes.put",
+            &[false, true],
+        ),
+    ] {
+        let (run, tasks) = (rig.host.new_run(), Tasks::new());
+        let program = Program {
+            source: source.to_owned(),
+            written: Written::Piped,
+            with: &with,
+        };
+        let began = rig.host.program(run.clone(), Surface::Cli, program, &tasks);
+        began.await.expect("the journal takes the script");
+        let records = rig.records(&run).await;
+        let labels = rig::judged(&records, tool).into_iter();
+        let labels: Vec<String> = labels.map(|judged| judged.label.to_string()).collect();
+        let letters = labels
+            .iter()
+            .map(|label| label.contains("scalar:file:inbox"));
+        assert_eq!(letters.collect::<Vec<_>>(), behind, "{source}: {labels:?}");
+    }
+}
+
+/// What a run holds brings the tools for it, whatever its agent has: whoever judges the run again knows that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_run_makes_of_what_it_begins_with_is_judged_again_as_it_was() {
+    let count = json!({"value": {"$handle": "letter"}, "unit": "chars"});
+    let replies = [call("handle.count", count), json!({"text": "Done."})];
+    let (rig, from) = held("", &replies).await;
+    let mut goal = goal(&rig, "Count it.", &[format!("{from}:h2=letter")]);
+    goal.tools = vec!["notes.*".to_owned().try_into().expect("a pattern")];
+    let run = goal.run.clone();
+    let answer = rig.host.pursue(goal, &Tasks::new()).await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let verdicts = rig::judged(&records, "handle.count").into_iter();
+    let verdicts: Vec<&str> = verdicts.map(|judged| judged.verdict.word()).collect();
+    assert_eq!(verdicts, ["allow"]);
+    let again = rig.host.rejudge(&records).await.expect("it can be judged");
+    assert!(
+        again.changes.is_empty() && again.untold.is_empty(),
+        "{again:?}"
+    );
+    assert_eq!(again.same, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,14 +8,16 @@ mod secrets;
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::flow::lines::Mode;
 use lazaret::runs::explain::Influence;
+use lazaret::runs::left::Program;
 use lazaret::runs::written::Written;
-use lazaret::words::event::{Answer as Say, Event, Surface, Verdict};
+use lazaret::words::event::{Answer as Say, Event, Sight, Surface, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret::words::message::WishedArgs;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::rig::judged;
+use lazaret_tests::saying;
 
 /// A shelf to keep notes on, and a stranger's plugin.
 fn policy(tools: &str, more: &str) -> String {
@@ -609,7 +611,7 @@ async fn a_script_that_sees_a_secret_tool_under_way_is_behind_the_secret() {
             done(),
         ];
         let secret = json!({"sensitivity": "secret"});
-        let safe = lazaret_tests::saying::component("safe", &secret, "\"7391\"");
+        let safe = saying::component("safe", &secret, "\"7391\"");
         let rig = Rig::of(&policy).component("safe", &safe).replies(&replies);
         let rig = rig.kept().await.open().await;
         let (run, answer) = rig.pursue("Go on.").await;
@@ -663,6 +665,50 @@ async fn what_a_call_that_failed_was_let_read_is_behind_what_comes_after_it() {
         let found = counts[0].1.contains("scalar:file:inbox");
         assert_eq!(found, is_behind, "{first}: {counts:?}");
     }
+}
+
+/// Nobody saw how a call ended that was cut off: it may have read whatever it could, which a later life knows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_call_that_was_cut_off_could_have_read_is_behind_what_comes_after_it() {
+    let policy = "[flow]
+        mode = \"off\"
+        [mounts.inbox]
+        path = \"inbox\"
+        [grants.\"stuck.run\"]
+        mounts = { inbox = \"read\" }";
+    let more = json!({"effect": "side-effecting", "risk": "external_write", "mounts": "read"});
+    let rig = Rig::of(policy).component("stuck", &saying::stalling("stuck", &more));
+    let rig = rig.kept().await.open().await;
+    let source = "await tools.stuck.run({}).catch(() => {}); await tools.clock.now({}); return 1";
+    let program = Program {
+        source: source.to_owned(),
+        written: Written::Piped,
+        with: &[],
+    };
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let mut watcher = rig.host.watch(&run);
+    let cancel = async {
+        loop {
+            let sight = watcher.next().await;
+            if matches!(&sight, Sight::Record(record)
+                if matches!(&record.event, Event::Judged(judged) if judged.subject == "stuck.run"))
+            {
+                break;
+            }
+        }
+        tasks.cancel();
+    };
+    let began = rig.host.program(run.clone(), Surface::Cli, program, &tasks);
+    let (called, ()) = tokio::join!(began, cancel);
+    let called = called.expect("the journal takes the script");
+    assert_eq!(rig::error(&called.outcome).code(), Code::Cancelled);
+    drop(watcher);
+    let rig = rig.restart().await;
+    let called = rig.resume(&run).await.expect("it goes on");
+    let _ = rig::value(&called.outcome);
+    assert_eq!(said(&rig, &run, "stuck.run").await.len(), 1);
+    let asked = said(&rig, &run, "clock.now").await;
+    assert!(asked[0].1.contains("scalar:file:inbox"), "{asked:?}");
 }
 
 /// What a model would wish is under the influence of all that it is shown of tools before: those of its agent where one

@@ -428,7 +428,7 @@ async fn what_is_too_long_is_refused_before_it_is_looked_through() {
         {"op": "move", "path": "out/a.txt", "with": CANARY.repeat(300)},
     ]});
     // Without its secrets it would be short enough.
-    let keys = json!({"keys": [CANARY.repeat(16)]});
+    let notes = json!({"wishes": [{"op": "keep", "path": CANARY.repeat(16), "with": "x"}]});
     for (tool, args, says) in [
         (
             "hostile.file_each",
@@ -436,8 +436,8 @@ async fn what_is_too_long_is_refused_before_it_is_looked_through() {
             "-> denied: the path is too long",
         ),
         (
-            "hostile.note_each",
-            keys,
+            "hostile.carry",
+            notes,
             "-> denied: a key has at most 256 characters",
         ),
     ] {

@@ -214,6 +214,8 @@ mod tests {
             "~~~ ![x](EVIL)",
             "~~~ a b\n![x](EVIL)\n~~~\n",
             "```\na\n\r```\n![x](EVIL)\n",
+            // It ends with the quote for some, and with the next fence for others.
+            "> ```\n> a\n\n```\n![x](EVIL)\n```\n",
             // A blank between the two is nothing to some.
             "![x] (EVIL)",
             "![x]\t(EVIL)",

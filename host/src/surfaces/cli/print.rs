@@ -63,9 +63,14 @@ pub(super) fn marked_note(text: impl Display) {
 
 /// A text on the rows of a terminal, and as it is where there is none, or none that says how wide it is.
 pub(super) fn on_rows(text: &str, stream: impl AsFd) -> String {
-    match tcgetwinsize(stream).map(|size| size.ws_col) {
-        Ok(0) | Err(_) => text.to_owned(),
-        Ok(columns) => wrapped(text, usize::from(columns)),
+    of_width(text, tcgetwinsize(stream).map_or(0, |size| size.ws_col))
+}
+
+/// The same on rows of so many columns; none where nobody says how many.
+fn of_width(text: &str, columns: u16) -> String {
+    match columns {
+        0 => text.to_owned(),
+        columns => wrapped(text, usize::from(columns)),
     }
 }
 
@@ -273,6 +278,16 @@ pub(super) async fn while_waiting<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_asked_is_no_wider_than_the_terminal() {
+        let text = "one two three four five six seven";
+        assert_eq!(of_width(text, 0), text);
+        let rows = of_width(text, 20);
+        let rows: Vec<&str> = rows.lines().collect();
+        assert!(rows.len() > 1, "{rows:?}");
+        assert!(rows.iter().all(|row| row.chars().count() <= 20), "{rows:?}");
+    }
 
     #[test]
     fn a_failure_says_nothing_in_our_name_that_is_not_ours() {

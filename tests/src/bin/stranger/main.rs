@@ -173,7 +173,9 @@ impl Stranger {
                 self.answer(id, text("muttered"));
             }
             "rant" => {
-                let mut failed = text(&"r".repeat(3_000_000));
+                // Of what it was given, where it was given something.
+                let word = std::env::var("TOKEN").unwrap_or_else(|_| "r".to_owned());
+                let mut failed = text(&word.repeat(3_000_000 / word.len()));
                 failed["isError"] = json!(true);
                 self.answer(id, failed);
             }

@@ -1,6 +1,7 @@
 //! What is secret: a script that knows something of it, and whoever waits for calls that may read it.
 
-use lazaret::words::event::Answer as Say;
+use lazaret::words::event::{Answer as Say, Event};
+use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::prelude::*;
 
 use super::{calls, done, said};
@@ -76,6 +77,59 @@ async fn what_a_script_makes_of_a_secret_is_held() {
         let journal = rig.journal(&run).await;
         assert!(!journal.contains("the pin is 7391"), "{journal}");
     }
+}
+
+/// Each failure of such a script is paid for, and none is told that nobody could pay for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_a_script_failed_is_told_for_bits() {
+    let replies = [
+        script(&format!("{READS} throw new Error(spelled)")),
+        script(&format!("{READS} return undefinedName")),
+        done(),
+    ];
+    let rig = open(&policy("bits = 6"), &replies).await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let seen = observed(&rig.records(&run).await);
+    assert!(seen[0].0.contains("it failed; it knew"), "{}", seen[0].0);
+    assert!(seen[1].0.contains("too few bits are left"), "{}", seen[1].0);
+}
+
+/// A script that knows a secret returns what it has not read: who wrote that is behind it as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_script_has_returned_unread_is_behind_its_handle() {
+    let field = json!({"value": {"$handle": "h10000"}, "pointer": "/content"});
+    let replies = [
+        script(&format!(
+            "{READS} return await tools.files.read({{path: 'inbox/letter.txt'}})"
+        )),
+        call("handle.field", field),
+        done(),
+    ];
+    let policy = policy("")
+        .replace(
+            "[mounts.docs]",
+            "[mounts.inbox]\npath = \"inbox\"\n[mounts.docs]",
+        )
+        .replace("docs = \"read\" }", "docs = \"read\", inbox = \"read\" }");
+    let rig = Rig::of(&policy)
+        .file("keys/k.txt", "7391")
+        .file("inbox/letter.txt", "Dear reader");
+    let rig = rig.replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Go on.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let is_field =
+        |event: &Event| matches!(event, Event::Judged(one) if one.subject == "handle.field");
+    let field = records.iter().find(|record| is_field(&record.event));
+    let field = field.expect("it was called").seq;
+    let label = records.iter().find_map(|record| match &record.event {
+        Event::Finished(finished) if finished.of == field => Some(&finished.label),
+        _ => None,
+    });
+    let label = label.expect("it ended");
+    let inbox = Label::of(Source::new(Sort::File, "inbox"));
+    assert!(label.covers(&inbox), "{label}");
 }
 
 /// What is returned is what its handle holds, also where that was a handle: no other tool sees a difference.

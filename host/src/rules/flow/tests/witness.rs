@@ -711,6 +711,8 @@ fn an_answer_covers_a_plain_value_in_its_argument_alone_and_an_id_or_user_at_its
         (&mail, "mail.send", json!({"cc": "eve@evil.test"}), true),
         (&file, "files.move", json!({"source": "docs/a.md"}), true),
         (&id, "mail.comment", json!({"doc": "m1"}), true),
+        // Of one service, and of another kind.
+        (&id, "mail.comment", json!({"notify": "m1"}), false),
         (&id, "site.comment", json!({"doc": "m1"}), false),
         (&user, "mail.comment", json!({"room": "kate"}), true),
         (&user, "site.comment", json!({"to": "kate"}), false),
