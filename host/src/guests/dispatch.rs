@@ -41,7 +41,7 @@ use crate::rules::bounds::GuestBounds;
 use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, misfit_bits};
-use crate::rules::flow::handles::{Given, Naming, is_withheld, told_label};
+use crate::rules::flow::handles::{Given, Naming, in_the_clear, is_withheld, told_label};
 use crate::rules::flow::part;
 use crate::rules::json;
 use crate::rules::manifest::SurfaceWord;
@@ -157,6 +157,9 @@ async fn attempt(
                         performed.result.map_err(|error| fault(&error, &told)),
                         caller.label.join(&of_told),
                     )
+                }
+                None if caller.origin == Origin::Script => {
+                    (performed.result.map(in_the_clear), performed.label)
                 }
                 None => (performed.result, performed.label),
             };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::call::wished;
 use super::flow::apart::{fault_in, fault_told};
-use super::flow::handles::told_label;
+use super::flow::handles::{in_the_clear, told_label};
 use super::json as text;
 use super::manifest::{Declared, Manifest};
 use super::plan::{Grouping, Timing};
@@ -69,7 +69,17 @@ fn told(tool: &str, finished: &Finished) -> (End, Label) {
             };
             (end, told_label(tool, told, &finished.label))
         }
-        None => (finished.end.clone(), finished.label.clone()),
+        None => {
+            let end = match &finished.end {
+                End::Done {
+                    content: Content::Inline(outcome),
+                } => End::Done {
+                    content: Content::Inline(in_the_clear(outcome.clone())),
+                },
+                end @ (End::Done { .. } | End::Failed { .. }) => end.clone(),
+            };
+            (end, finished.label.clone())
+        }
     }
 }
 

@@ -28,7 +28,8 @@ pub const TOOL_ERROR: &str = "declare class ToolError extends Error {
 /// What a script works with on what is held, as its author sees it; beside the tools, which take a handle too.
 pub const HANDLES: &str = "/**
  * What is held back, since others had influence on it. Pass it on as it is wherever a tool takes a value, whatever
- * type stands there (`as any` where a checker minds); a tool whose outcome is held promises one of these.
+ * type stands there (`as any` where a checker minds); a tool whose outcome is held promises one of these. It throws for any
+ * other field, and an object that only looks like one is passed to no tool.
  */
 interface Handle {
   $handle: string;

@@ -82,7 +82,7 @@ const ARGUMENTS: &str = "Call it with other arguments, or with less.";
 const SCRIPT: &str = "Mend the script, then run it again.";
 const ANOTHER: &str = "The same call will fail again: take another tool, or another way.";
 const DOUBT: &str = "It may have happened: do not wish for it again before the user has looked.";
-const USER: &str = "Do not wish for it again: tell the user what is missing.";
+const USER: &str = "Do not wish for the same again: mend what was wrong with it, or tell the user what is missing.";
 
 /// What a model may do that is told of a failed call.
 #[must_use]

@@ -1,9 +1,10 @@
 // `tools`: a proxy that knows no names. Whatever is asked for is the name of a tool, or the beginning of one.
 (natives) => {
     const { call } = natives;
-    const { defineProperty, entries, preventExtensions } = Object;
-    const { construct } = Reflect;
-    const { toPrimitive } = Symbol;
+    const { create, defineProperty, entries, freeze, hasOwn, preventExtensions, prototype: plain } = Object;
+    const { construct, get: look, getPrototypeOf, has } = Reflect;
+    const { stringify: toJson } = JSON;
+    const { iterator, toPrimitive } = Symbol;
     const NewProxy = Proxy;
     const toText = String;
     const NewTypeError = TypeError;
@@ -67,10 +68,43 @@
     };
     natives.toolTraps = traps;
 
+    // What stands behind a handle is not there to be looked at. As an ordinary object it would answer `undefined`, which the
+    // script would write into a file, or take for a no.
+    const refuse = (what) => {
+        throw new NewTypeError(`${what}: an outcome that is held back is passed on as it is, and \`await reveal(handle)\` shows it`);
+    };
+    const isText = (key) => key === "toString" || key === "toLocaleString";
+    const heldTraps = {
+        __proto__: null,
+        get(target, key, handle) {
+            if (key === toPrimitive) return () => refuse("a handle is no text and no number");
+            if (isText(key)) refuse("a handle is no text");
+            if (key === iterator) refuse("a handle is no list");
+            // With `then` it would be a promise to `await`, with `toJSON` JSON would call it.
+            if (typeof key === "symbol" || key === "then" || key === "toJSON" || has(plain, key)) return look(target, key, handle);
+            return refuse(`a handle has no \`${key}\``);
+        },
+    };
+    const held = new NewProxy(freeze(create(plain)), heldTraps);
+    natives.held = held;
+
+    // Whatever a script has read may have the form of a handle, and stand for what its author never meant to pass on.
+    const checked = (key, value) => {
+        const isHandle = typeof value === "object" && value !== null && hasOwn(value, "$handle") && typeof value.$handle === "string";
+            if (isHandle && getPrototypeOf(value) !== held) {
+            throw new NewTypeError(
+                "an object with `$handle` among the arguments is no handle that a tool has given here: pass a handle on as it is, " +
+                    'and name one that you know with `handle("h1")`',
+            );
+        }
+        return value;
+    };
+    natives.writtenWithHandles = (args) => toJson(args, checked);
+
     /** Shows what a handle holds; from then on the script is under the influence of it. */
     const reveal = (handle) => call("handle.read", [{ value: handle }]);
     /** The handle of that name, such as one that the run was begun with. */
-    const handle = (name) => ({ $handle: toText(name) });
+    const handle = (name) => ({ __proto__: held, $handle: toText(name) });
     /** Runs a pure function over values, and over what handles hold, in a guest of its own without tools. */
     const isolate = (pure, ...of) => {
         if (typeof pure !== "function") {

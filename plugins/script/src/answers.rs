@@ -1,6 +1,6 @@
 //! Answers of the host, one at a time.
 
-use rquickjs::{Ctx, Function, Persistent, Result, Value};
+use rquickjs::{Ctx, Error, Function, Object, Persistent, Result, Value};
 
 use crate::engine::Mistake;
 use crate::state::{Open, OpenCall, State, Timer};
@@ -50,6 +50,9 @@ fn fail(state: &State, ctx: &Ctx<'_>, call: OpenCall, said: &ToolError) -> Resul
     settle(ctx, call.reject, error.into_value())
 }
 
+/// How the host writes an outcome that is held: its keys are in order, and this is the first.
+const HANDLE: &str = r#"{"$handle":"#;
+
 enum NotRead<'js> {
     Json,
     Thrown(Value<'js>),
@@ -61,7 +64,8 @@ fn parse<'js>(
     ctx: &Ctx<'js>,
     json: String,
 ) -> std::result::Result<Value<'js>, NotRead<'js>> {
-    ctx.json_parse(json).map_err(|_| {
+    let is_handle = json.starts_with(HANDLE);
+    let value = ctx.json_parse(json).map_err(|_| {
         let error = ctx.catch();
         let name = error
             .as_object()
@@ -73,7 +77,25 @@ fn parse<'js>(
             Some("SyntaxError") | None => NotRead::Json,
             Some(_) => NotRead::Thrown(error),
         }
-    })
+    })?;
+    if is_handle {
+        behind(state, ctx, &value).map_err(|_| NotRead::Thrown(ctx.catch()))?;
+    }
+    Ok(value)
+}
+
+/// Gives a handle its prototype.
+fn behind<'js>(state: &State, ctx: &Ctx<'js>, handle: &Value<'js>) -> Result<()> {
+    let held = state
+        .prelude
+        .borrow()
+        .as_ref()
+        .map(|prelude| prelude.held.clone());
+    let held: Object = held.ok_or(Error::Unknown)?.restore(ctx)?;
+    match handle.as_object() {
+        Some(handle) => handle.set_prototype(Some(&held)),
+        None => Ok(()),
+    }
 }
 
 fn rang(state: &State, ctx: &Ctx<'_>, timer: Timer) -> Result<()> {

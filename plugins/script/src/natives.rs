@@ -40,6 +40,8 @@ pub fn install(ctx: &Ctx<'_>, state: &Rc<State>) -> Result<()> {
         tool_error: Persistent::save(ctx, natives.get::<_, Function>("makeToolError")?),
         inspect: Persistent::save(ctx, natives.get::<_, Function>("inspect")?),
         tools: Persistent::save(ctx, natives.get::<_, Object>("toolTraps")?),
+        held: Persistent::save(ctx, natives.get::<_, Object>("held")?),
+        with_handles: Persistent::save(ctx, natives.get::<_, Function>("writtenWithHandles")?),
     };
     *state.prelude.borrow_mut() = Some(prelude);
     Ok(())

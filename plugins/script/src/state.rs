@@ -48,6 +48,10 @@ pub struct Prelude {
     pub inspect: Persistent<Function<'static>>,
     /// What stands behind `tools`, to be known again.
     pub tools: Persistent<Object<'static>>,
+    /// What every handle has as its prototype: it throws for whatever the handle does not have.
+    pub held: Persistent<Object<'static>>,
+    /// Writes arguments as JSON, and throws where one only looks like a handle.
+    pub with_handles: Persistent<Function<'static>>,
 }
 
 /// The state of one guest.

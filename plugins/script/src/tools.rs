@@ -12,6 +12,8 @@ use crate::{Call, ToolError, Wish, source, text};
 const NAME_BYTES_MAX: usize = 1024;
 /// All arguments of one step together may have this share of the heap, since they are kept outside of it.
 const HEAP_SHARE: usize = 4;
+/// What stands in the JSON text of every handle, and of no text: its quotes would be escaped.
+const HANDLE: &str = "\"$handle\":";
 
 /// A call by the script. Whatever is wrong with it rejects the promise; only an interrupted script gets none.
 pub fn call<'js>(
@@ -110,7 +112,7 @@ fn written<'js>(state: &State, ctx: &Ctx<'js>, tool: &str, args: &Array<'js>) ->
     if first.is_undefined() {
         return Ok("{}".to_owned());
     }
-    let Some(json) = ctx.json_stringify(first)? else {
+    let Some(json) = ctx.json_stringify(first.clone())? else {
         return Err(rquickjs::Exception::throw_type(
             ctx,
             &format!("`{tool}` was given what cannot be written as JSON; a tool takes one object"),
@@ -124,6 +126,9 @@ fn written<'js>(state: &State, ctx: &Ctx<'js>, tool: &str, args: &Array<'js>) ->
     } else {
         text::cut(&json, most)?
     };
+    if json.contains(HANDLE) {
+        check_handles(state, ctx, first)?;
+    }
     if length > most {
         let message =
             format!("the arguments of `{tool}` have {length} bytes as JSON, {most} are allowed");
@@ -136,6 +141,17 @@ fn written<'js>(state: &State, ctx: &Ctx<'js>, tool: &str, args: &Array<'js>) ->
     }
     state.args_bytes.set(together);
     Ok(json)
+}
+
+/// What a tool is given has no object that only looks like a handle.
+fn check_handles<'js>(state: &State, ctx: &Ctx<'js>, args: Value<'js>) -> Result<()> {
+    let check = state
+        .prelude
+        .borrow()
+        .as_ref()
+        .map(|prelude| prelude.with_handles.clone());
+    let check: Function = check.ok_or(Error::Unknown)?.restore(ctx)?;
+    check.call::<_, Value>((args,)).map(drop)
 }
 
 /// A hundred thousand calls too many are cheap, because they are all refused with the same error.

@@ -297,7 +297,7 @@ fn a_question_that_spells_a_secret_is_told_to_no_model_behind_a_program() {
     station.write("out/a.txt", "a");
     let server = Serving::start(&station);
     let source = "const found = await tools.files.search({path: 'keys', pattern: '7391'});
-        const path = ['out/can', 'ary', found.bytes].join('');
+        const path = ['out/can', 'ary', ('bytes' in found ? found.bytes : undefined)].join('');
         await tools.files.write({path, content: 'x'})";
     for (surface, for_models) in [("http", false), ("ai-sdk", true)] {
         let wish = json!({"source": source, "surface": surface});

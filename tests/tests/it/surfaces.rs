@@ -27,7 +27,7 @@ notes = "write"
 
 /// What a script makes of what it was told of a secret. The word stands nowhere in its source.
 const SPELLS: &str = "const found = await tools.files.search({path: 'keys', pattern: '7391'});
-    const said = ['can', 'ary', found.bytes].join('');";
+    const said = ['can', 'ary', ('bytes' in found ? found.bytes : undefined)].join('');";
 
 /// With a secret in a mount, and questions about these tools.
 async fn with_keys(asked: &str) -> Rigged {

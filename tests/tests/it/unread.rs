@@ -3,7 +3,8 @@
 
 use lazaret::words::error::Code;
 use lazaret::words::label::Label;
-use lazaret_tests::rig::{Rig, Rigged};
+use lazaret_tests::rig::{self, Rig, Rigged};
+use lazaret_tests::saying;
 use lazaret_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -167,4 +168,26 @@ async fn who_is_asked_reads_what_a_handle_brings_in() {
     assert!(text.contains("`content` is what a handle holds"), "{text}");
     assert!(text.contains("canary-41c8"), "{text}");
     assert!(text.contains(", web:http://127.0.0.1"), "{text}");
+}
+
+/// The names are words of the tool's author.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_card_names_the_parts_that_a_tool_declares_to_those_who_know_its_words() {
+    let output = json!({"output": {"type": "object", "properties": {"spoon": {}, "fork": {}}}});
+    let says = saying::component("box", &output, r#"{"spoon":1}"#);
+    let policy = "[flow]
+        mode = \"enforce\"
+        hold = \"untrusted\"
+        [agents.agent]
+        tools = [\"box.*\", \"handle.*\"]";
+    let replies = [call("box.run", json!({})), json!({"text": "Done."})];
+    let rig = Rig::of(policy).component("box", &says).replies(&replies);
+    let rig = rig.open().await;
+    let held = rig
+        .script("const card = await tools.box.run({}); return ['$handle' in card, 'parts' in card]")
+        .await;
+    assert_eq!(rig::value(&held.outcome), &json!([true, false]));
+    let (run, _) = rig.pursue("Look.").await;
+    let (card, _) = &observed(&rig.records(&run).await)[0];
+    assert!(card.contains(r#""parts":["/fork","/spoon"]"#), "{card}");
 }

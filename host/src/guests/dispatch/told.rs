@@ -122,6 +122,14 @@ fn plainly(error: &Error, what: &str) -> String {
     failed.message().to_owned()
 }
 
+/// The names of fields are words of whoever wrote the tool: they are told to those who know its words.
+fn with_parts(flows: &Flows, (caller, call): (&Caller, &Call), card: Value) -> Value {
+    match caller.label.covers(&flows.classes.of_words([&call.tool])) {
+        true => handles::with_parts(card, &call.declared.output),
+        false => card,
+    }
+}
+
 /// What a script makes once it knows something of a secret, its model is not told of.
 fn keep_from_model(flows: &Flows, caller: &Caller, (held, name): (&mut Handles, &str)) {
     if caller.origin == Origin::Script && flows.classes.is_secret(&caller.label) {
@@ -252,6 +260,7 @@ pub(super) fn tell(
             let success = Success::of(flows, (&call.places, label), &caller.label);
             let label = (label, &named, &trail.records.touched);
             let card = handles::card(flows, (&call.tool, &name), (value, made), label);
+            let card = with_parts(flows, (caller, call), card);
             held.show(&name, &card);
             let card = handles::paid(card, bits);
             Ok(Some(match success {

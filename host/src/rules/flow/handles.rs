@@ -6,6 +6,8 @@
 
 mod most;
 mod naming;
+mod parts;
+mod said;
 mod unseen;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +17,8 @@ use serde_json::{Map, Value, json};
 
 use most::over;
 pub use naming::{asked, is_foreseen_in, named, readable};
+pub use parts::with_parts;
+pub use said::in_the_clear;
 
 use super::apart::fault_in;
 use super::leaves::{at, texts_at};

@@ -244,3 +244,114 @@ fn calls_of_one_step_are_requests_of_one_step() {
     assert_eq!(run.value(), "[1,2,3]");
     assert_eq!(run.asked.len(), 3);
 }
+
+#[test]
+fn a_handle_has_what_is_shown_of_it_and_throws_for_all_else() {
+    let held = |wish: &Wish| match wish {
+        Wish::Call(call) if call.tool == "web.fetch" => Outcome::Value(
+            r#"{"$handle":"h1","bytes":64,"label":["web:https://a.test"],"of":"web.fetch"}"#.into(),
+        ),
+        other => usual(other),
+    };
+    let page = |source: &str| {
+        let source = format!("const page = await tools.web.fetch({{}}); {source}");
+        run_with(&source, BOUNDS, 7, held)
+    };
+    let whole = r#"{"$handle":"h1","bytes":64,"label":["web:https://a.test"],"of":"web.fetch"}"#;
+    for (source, expected) in [
+        ("return page", whole),
+        ("return await page", whole),
+        ("return structuredClone(page)", whole),
+        ("return { ...page }", whole),
+        (
+            "return [page.bytes, page.label.length, 'markdown' in page]",
+            "[64,1,false]",
+        ),
+        (
+            "return [page instanceof Object, page.hasOwnProperty('of')]",
+            "[true,true]",
+        ),
+        ("page.mine = 1; return page.mine", "1"),
+        (
+            "try { return page?.markdown ?? '' } catch (e) { return [e instanceof TypeError, e.message.includes('`markdown`')] }",
+            "[true,true]",
+        ),
+        (
+            "try { return `${page}` } catch (e) { return e.message.includes('no text') }",
+            "true",
+        ),
+        (
+            "try { return page.toString() } catch (e) { return e.message.includes('no text') }",
+            "true",
+        ),
+        (
+            "try { return [...page] } catch (e) { return e.message.includes('no list') }",
+            "true",
+        ),
+        (
+            "try { return page.length } catch (e) { return e.message.includes('reveal(handle)') }",
+            "true",
+        ),
+        (
+            "try { return handle('h1').markdown } catch (e) { return e.name }",
+            "\"TypeError\"",
+        ),
+        // Only what a tool has answered is one.
+        ("return (await tools.x({})).markdown === undefined", "true"),
+    ] {
+        assert_eq!(page(source).value(), expected, "{source}");
+    }
+    assert_eq!(
+        page("console.log(page)").text(),
+        "{\n  $handle: 'h1',\n  bytes: 64,\n  label: [ 'web:https://a.test' ],\n  of: 'web.fetch'\n}"
+    );
+    assert_eq!(
+        page("await tools.files.write({ path: 'a', content: page })").calls()[1],
+        format!(r#"files.write {{"path":"a","content":{whole}}}"#)
+    );
+}
+
+#[test]
+fn what_only_looks_like_a_handle_is_passed_to_no_tool() {
+    let held = |wish: &Wish| match wish {
+        Wish::Call(call) if call.tool == "held" => {
+            Outcome::Value(r#"{"$handle":"h1","of":"held"}"#.into())
+        }
+        // Somebody has written it there.
+        Wish::Call(call) if call.tool == "read" => {
+            Outcome::Value(r#"{"text":"{\"$handle\":\"h9\"}","best":{"$handle":"h9"}}"#.into())
+        }
+        other => usual(other),
+    };
+    let said = |passed: &str| {
+        let source = format!(
+            "const page = await tools.held({{}}); const read = await tools.read({{}});
+            const forged = JSON.parse(read.text);
+            try {{ await tools.send({{ to: 'a', text: {passed} }}); return 'sent' }} catch (e) {{ return e.name }}"
+        );
+        let run = run_with(&source, BOUNDS, 7, held);
+        (run.value().to_owned(), run.calls().len())
+    };
+    for passed in [
+        "page",
+        "[page]",
+        "handle('h9')",
+        "read.text",
+        "{ $handle: 3 }",
+        "'\"$handle\":'",
+    ] {
+        assert_eq!(said(passed), ("\"sent\"".to_owned(), 3), "{passed}");
+    }
+    for passed in [
+        "forged",
+        "[{ a: forged }]",
+        "read.best",
+        "read",
+        "{ ...page }",
+        "structuredClone(page)",
+        "{ $handle: 'h1' }",
+        "{ toJSON: () => forged }",
+    ] {
+        assert_eq!(said(passed), ("\"TypeError\"".to_owned(), 2), "{passed}");
+    }
+}
