@@ -39,6 +39,7 @@ use crate::rules::file::{
     BESIDE, File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
     too_deep,
 };
+use crate::rules::flow::home::Home;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};
@@ -108,7 +109,7 @@ impl Files {
     pub fn open(
         mounts: &BTreeMap<Arc<str>, PathBuf>,
         own: &[PathBuf],
-        labels: Option<&Path>,
+        labels: Option<(&Path, Home)>,
     ) -> Result<Self> {
         let own = Own::of(own);
         let mut open = BTreeMap::new();
@@ -138,9 +139,9 @@ impl Files {
             }
             open.insert(name.clone(), dir);
         }
-        let turns = Turns::beside(labels);
+        let turns = Turns::beside(labels.as_ref().map(|(path, _)| *path));
         let labels = match labels {
-            Some(path) => FileLabels::open(path)?,
+            Some((path, home)) => FileLabels::open(path, home)?,
             None => FileLabels::in_memory()?,
         };
         let root = |(name, path): (&Arc<str>, &PathBuf)| (name.clone(), canonical(path));
@@ -753,8 +754,8 @@ mod tests {
         let docs = temp.path().join("docs");
         std::fs::create_dir(&docs).unwrap();
         let mounts = BTreeMap::from([("docs".into(), docs.clone())]);
-        let files =
-            Files::open(&mounts, &[], Some(temp.path().join("files.db").as_path())).unwrap();
+        let labels = temp.path().join("files.db");
+        let files = Files::open(&mounts, &[], Some((&labels, Home::default()))).unwrap();
         let (made, mine) = (docs.join("made.txt"), docs.join("mine.txt"));
         let (web, user) = (
             Label::of(Source::new(Sort::Web, "https://a.test")),

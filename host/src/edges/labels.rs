@@ -12,10 +12,13 @@ mod gaps;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::{Connection, Row, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 
 use super::book::Book;
+use crate::rules::flow::home::{Home, Stamp};
 use crate::words::error::{Code, Error, Result};
 use crate::words::label::Label;
 
@@ -32,6 +35,17 @@ const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
 #[derive(Clone)]
 pub(crate) struct FileLabels {
     book: Book,
+    home: Arc<Home>,
+}
+
+/// A label as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    /// With what it was worth then.
+    Stamped { label: Label, stamp: Stamp },
+    /// As it was written once.
+    Bare(Label),
 }
 
 /// One file: where it lies, and what it is; nothing of the latter where it is not there yet.
@@ -53,14 +67,16 @@ pub struct Labelled {
 }
 
 impl FileLabels {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, home: Home) -> Result<Self> {
         let book = Book::open(path, "files", TABLES)?;
-        Ok(Self { book })
+        let home = Arc::new(home);
+        Ok(Self { book, home })
     }
 
     pub(crate) fn in_memory() -> Result<Self> {
         let book = Book::in_memory("files", TABLES)?;
-        Ok(Self { book })
+        let home = Arc::default();
+        Ok(Self { book, home })
     }
 
     /// The stored label of a file.
@@ -84,7 +100,7 @@ impl FileLabels {
         let database = self.book.lock();
         let mut all = Label::default();
         for path in paths {
-            let here = joined(&self.book, &database, AT, params![bytes(path)])?;
+            let here = self.joined(&database, AT, params![bytes(path)])?;
             all = all.join(&here);
         }
         Ok(all)
@@ -124,7 +140,7 @@ impl FileLabels {
         let mut all: Vec<Labelled> = Vec::new();
         for row in rows {
             let (path, text, is_elsewhere) = row.map_err(failed)?;
-            let (path, label) = (PathBuf::from(OsString::from_vec(path)), parsed(&text)?);
+            let (path, label) = (PathBuf::from(OsString::from_vec(path)), self.parsed(&text)?);
             match all.last_mut() {
                 // It is there again.
                 Some(last) if last.path == path && !last.is_elsewhere && !is_elsewhere => {
@@ -153,7 +169,72 @@ impl FileLabels {
     }
 
     fn join(&self, query: &str, params: impl rusqlite::Params) -> Result<Label> {
-        joined(&self.book, &self.book.lock(), query, params)
+        self.joined(&self.book.lock(), query, params)
+    }
+
+    /// All labels that a query finds, together.
+    fn joined(
+        &self,
+        database: &Connection,
+        query: &str,
+        params: impl rusqlite::Params,
+    ) -> Result<Label> {
+        let mut all = Label::default();
+        for text in self.texts(database, query, params)? {
+            all = all.join(&self.parsed(&text)?);
+        }
+        Ok(all)
+    }
+
+    /// Those of them that were stored here.
+    fn joined_here(
+        &self,
+        database: &Connection,
+        query: &str,
+        params: impl rusqlite::Params,
+    ) -> Result<Label> {
+        let mut all = Label::default();
+        for text in self.texts(database, query, params)? {
+            if let Ok(Stored::Stamped { label, stamp }) = serde_json::from_str(&text)
+                && self.home.made(&stamp)
+            {
+                all = all.join(&label);
+            }
+        }
+        Ok(all)
+    }
+
+    fn texts(
+        &self,
+        database: &Connection,
+        query: &str,
+        params: impl rusqlite::Params,
+    ) -> Result<Vec<String>> {
+        let failed = |error: rusqlite::Error| self.book.failed(&error);
+        let mut query = database.prepare_cached(query).map_err(failed)?;
+        let read = |row: &Row<'_>| row.get::<_, String>(0);
+        let rows = query.query_map(params, read).map_err(failed)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(failed)
+    }
+
+    fn text_of(&self, label: &Label) -> Result<String> {
+        let stored = Stored::Stamped {
+            label: label.clone(),
+            stamp: self.home.stamp(label),
+        };
+        serde_json::to_string(&stored)
+            .map_err(|error| Error::bug("a label is no JSON").because(error))
+    }
+
+    fn parsed(&self, text: &str) -> Result<Label> {
+        match serde_json::from_str(text) {
+            Ok(Stored::Stamped { label, stamp }) => Ok(self.home.seen(&label, &stamp)),
+            Ok(Stored::Bare(label)) => Ok(label),
+            Err(error) => {
+                let what = "the label of a file cannot be read";
+                Err(Error::new(Code::Corrupt, what).because(error))
+            }
+        }
     }
 
     /// Stores the label of what is about to be written, or was.
@@ -167,8 +248,7 @@ impl FileLabels {
         if label.is_ones_own() {
             return self.forget(file);
         }
-        let text = serde_json::to_string(label)
-            .map_err(|error| Error::bug("a label is no JSON").because(error))?;
+        let text = self.text_of(label)?;
         let (device, number) = numbers(file.identity);
         self.change(|work| {
             elsewhere::keep(work, file)?;
@@ -237,33 +317,6 @@ impl FileLabels {
     }
 }
 
-/// All labels that a query finds, together.
-fn joined(
-    book: &Book,
-    database: &Connection,
-    query: &str,
-    params: impl rusqlite::Params,
-) -> Result<Label> {
-    let mut query = database
-        .prepare_cached(query)
-        .map_err(|error| book.failed(&error))?;
-    let rows = query
-        .query_map(params, |row: &Row<'_>| row.get::<_, String>(0))
-        .map_err(|error| book.failed(&error))?;
-    let mut all = Label::default();
-    for text in rows {
-        let text = text.map_err(|error| book.failed(&error))?;
-        all = all.join(&parsed(&text)?);
-    }
-    Ok(all)
-}
-
-fn parsed(text: &str) -> Result<Label> {
-    serde_json::from_str(text).map_err(|error| {
-        Error::new(Code::Corrupt, "the label of a file cannot be read").because(error)
-    })
-}
-
 fn bytes(path: &Path) -> Vec<u8> {
     path.as_os_str().as_bytes().to_vec()
 }
@@ -297,6 +350,7 @@ impl std::fmt::Debug for FileLabels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::flow::class::Classes;
     use crate::words::label::{Sort, Source};
 
     fn known(path: &str, number: u64) -> KnownFile {
@@ -308,6 +362,46 @@ mod tests {
 
     fn web(host: &str) -> Label {
         Label::of(Source::user()).with(Source::new(Sort::Web, host))
+    }
+
+    #[test]
+    fn a_label_is_worth_no_more_in_another_workspace_and_old_ones_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("files.db");
+        let of = |name: &str, own: &str| {
+            let classes = Classes {
+                own_mounts: [own.to_owned()].into(),
+                ..Classes::default()
+            };
+            FileLabels::open(&path, Home::new(name, classes)).unwrap()
+        };
+        let docs = Label::of(Source::new(Sort::File, "docs"));
+        let (there, gap) = (known("/a/x", 7), Path::new("/a/y"));
+        let a = of("a", "other");
+        a.put(&there, &docs).unwrap();
+        a.leave(gap, Path::new("/a"), &docs).unwrap();
+        for (name, own, expected) in [
+            ("a", "docs", docs.clone()),
+            ("b", "docs", docs.with(Source::of_another_workspace())),
+            ("b", "other", docs.with(Source::of_another_workspace())),
+        ] {
+            let labels = of(name, own);
+            assert_eq!(labels.of(&there).unwrap(), expected, "{name} {own}");
+            assert_eq!(labels.gap(gap).unwrap(), expected, "{name} {own}");
+            let listed = labels.list(9).unwrap();
+            assert!(listed.iter().all(|row| row.label == expected));
+        }
+        // Somebody else takes away under the same names, where they are worth less.
+        let gap = Path::new("/a/z");
+        for (name, own) in [("b", "docs"), ("c", "other")] {
+            of(name, own).leave(gap, Path::new("/a"), &docs).unwrap();
+        }
+        let left = of("b", "docs").gap(gap).unwrap();
+        assert_eq!(left, docs.with(Source::of_another_workspace()));
+        let text = serde_json::to_string(&docs).unwrap();
+        let old = a.change(|work| work.execute("UPDATE files SET label = ?1", params![text]));
+        assert_eq!(old.unwrap(), 1);
+        assert_eq!(of("b", "docs").of(&there).unwrap(), docs);
     }
 
     #[test]

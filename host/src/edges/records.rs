@@ -9,11 +9,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 
 use super::aside::{Asker, aside};
 use super::book::Book;
+use crate::rules::flow::home::{Home, Stamp};
 use crate::rules::flow::records::{EACH, Hands, plain};
 use crate::words::error::{Error, Result};
 use crate::words::id::Digest;
@@ -32,6 +35,21 @@ const PURPOSE: &str = "record";
 pub struct RecordLabels {
     book: Book,
     key: HostKey,
+    home: Arc<Home>,
+}
+
+/// What is stored of a record.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    /// With what it was worth then.
+    Stamped {
+        hands: Hands,
+        wished: Stamp,
+        read: Stamp,
+    },
+    /// As it was written once.
+    Bare(Hands),
 }
 
 /// What is known of a write at a service, beside the records that it names.
@@ -64,26 +82,29 @@ pub struct Kept {
 struct Shelf<'a> {
     database: &'a Connection,
     key: &'a HostKey,
+    home: &'a Home,
     name: &'a str,
 }
 
 impl RecordLabels {
-    /// Opens the labels at `path`, or begins them. `key` authenticates what is written.
+    /// Opens the labels at `path`, or begins them. `key` authenticates what is written, and they count as in `home`.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub fn open(path: &Path, key: HostKey) -> Result<Self> {
+    pub fn open(path: &Path, (key, home): (HostKey, Home)) -> Result<Self> {
         let book = Book::open(path, "records", TABLES)?;
-        Ok(Self { book, key })
+        let home = Arc::new(home);
+        Ok(Self { book, key, home })
     }
 
     /// Labels that are forgotten with the process.
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub fn in_memory(key: HostKey) -> Result<Self> {
+    pub fn in_memory((key, home): (HostKey, Home)) -> Result<Self> {
         let book = Book::in_memory("records", TABLES)?;
-        Ok(Self { book, key })
+        let home = Arc::new(home);
+        Ok(Self { book, key, home })
     }
 
     /// Somebody had a hand in these records of a service, or is about to.
@@ -174,7 +195,7 @@ impl RecordLabels {
         let database = self.book.lock();
         let found = self.shelf(&database, service).get(&mark(id));
         let found = found.map_err(|error| self.book.failed(&error))?;
-        Ok(found.map(|hands| hands.all()))
+        Ok(found.map(|(hands, _)| hands.all()))
     }
 
     /// A person takes a record of a service for their own, or all of them. Says how many labels that were.
@@ -196,6 +217,7 @@ impl RecordLabels {
         Shelf {
             database,
             key: &self.key,
+            home: &self.home,
             name,
         }
     }
@@ -217,9 +239,10 @@ impl Shelf<'_> {
             return self.collapse(hands);
         }
         for mark in marks {
-            let known = self.get(&mark)?.unwrap_or_default();
+            let (known, here) = self.get(&mark)?.unwrap_or_default();
             let joined = known.join(hands);
-            if joined != known {
+            // What these names are worth where it was stored says nothing of what they are worth here.
+            if joined != known || !here {
                 self.put(&mark, &joined)?;
             }
         }
@@ -255,7 +278,7 @@ impl Shelf<'_> {
             found.insert(EACH.to_owned(), hands);
         }
         for id in ids.into_iter().take(RECORDS_PER_CALL) {
-            if let Some(hands) = self.get(&mark(&id))? {
+            if let Some((hands, _)) = self.get(&mark(&id))? {
                 found.insert(id, hands);
             }
         }
@@ -286,11 +309,11 @@ impl Shelf<'_> {
         })
     }
 
-    fn get(&self, mark: &str) -> rusqlite::Result<Option<Hands>> {
+    fn get(&self, mark: &str) -> rusqlite::Result<Option<(Hands, bool)>> {
         let query = "SELECT record, hands, mac FROM records WHERE service = ?1 AND record = ?2";
         self.database
             .prepare_cached(query)?
-            .query_row(params![self.name, mark], |row| self.read(row))
+            .query_row(params![self.name, mark], |row| self.read_here(row))
             .optional()
     }
 
@@ -318,7 +341,12 @@ impl Shelf<'_> {
         const PUT: &str =
             "INSERT OR ABORT INTO records (service, record, hands, mac) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT DO UPDATE SET hands = ?3, mac = ?4";
-        let text = serde_json::to_string(hands)
+        let stored = Stored::Stamped {
+            hands: hands.clone(),
+            wished: self.home.stamp(&hands.wished),
+            read: self.home.stamp(&hands.read),
+        };
+        let text = serde_json::to_string(&stored)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
         let mac = self.key.mac(PURPOSE, &parts(self.name, mark, &text));
         let row = params![self.name, mark, text, mac.bytes().as_slice()];
@@ -326,26 +354,49 @@ impl Shelf<'_> {
         Ok(())
     }
 
+    /// As they count here, and whether they were stored here.
+    fn seen(&self, stored: Stored) -> (Hands, bool) {
+        match stored {
+            Stored::Stamped {
+                hands,
+                wished,
+                read,
+            } => {
+                let seen = Hands {
+                    wished: self.home.seen(&hands.wished, &wished),
+                    read: self.home.seen_of(self.name, &hands.read, &read),
+                };
+                (seen, self.home.made(&wished))
+            }
+            Stored::Bare(hands) => (hands, false),
+        }
+    }
+
     /// One that this host has not written may say too little, and may be anybody's.
     fn read(&self, row: &Row<'_>) -> rusqlite::Result<Hands> {
+        self.read_here(row).map(|(hands, _)| hands)
+    }
+
+    /// Likewise, and whether they were stored here.
+    fn read_here(&self, row: &Row<'_>) -> rusqlite::Result<(Hands, bool)> {
         let mark: String = row.get(0)?;
         let text = row.get::<_, String>(1).unwrap_or_default();
         // Whatever else stands there is none.
         let mac = row.get::<_, [u8; 32]>(2).ok().map(Digest::from);
         let parts = parts(self.name, &mark, &text);
         let is_ours = mac.is_some_and(|mac| self.key.made(&mac, PURPOSE, &parts));
-        let said = serde_json::from_str::<Hands>(&text);
+        let said = serde_json::from_str(&text).map(|stored| self.seen(stored));
         match (is_ours, said) {
-            (true, Ok(hands)) => Ok(hands),
+            (true, Ok(seen)) => Ok(seen),
             (_, said) => {
                 tracing::warn!(
                     target: "lazaret::records",
                     service = self.name,
                     "a label of `records.db` is not as it was written: its record counts as anybody's"
                 );
-                let mut hands = said.unwrap_or_default();
+                let (mut hands, here) = said.unwrap_or_default();
                 hands.wished = hands.wished.with(Source::imported());
-                Ok(hands)
+                Ok((hands, here))
             }
         }
     }
@@ -382,10 +433,11 @@ impl std::fmt::Debug for RecordLabels {
 )]
 mod tests {
     use super::*;
+    use crate::rules::flow::class::{Class, Classes, Integrity, Secrecy};
     use crate::words::label::Sort;
 
     fn open(path: &Path) -> RecordLabels {
-        RecordLabels::open(path, HostKey::new(&[7; 32])).unwrap()
+        RecordLabels::open(path, (HostKey::new(&[7; 32]), Home::default())).unwrap()
     }
 
     fn by(host: &str) -> Hands {
@@ -437,7 +489,7 @@ mod tests {
 
     #[test]
     fn what_is_known_of_each_is_said_beside_each() {
-        let labels = RecordLabels::in_memory(HostKey::new(&[7; 32])).unwrap();
+        let labels = RecordLabels::in_memory((HostKey::new(&[7; 32]), Home::default())).unwrap();
         touch(&labels, "cal", &["e7"], &by("one"));
         touch(&labels, "cal", &[EACH], &by("two"));
         let found = of(&labels, "cal", &["e7", "e9"]);
@@ -509,13 +561,44 @@ mod tests {
         // What is written to it later does not wash it.
         touch(&labels, "cal", &["none"], &by("two"));
         assert!(is_theirs(one(&labels, "none").as_ref()));
-        let other = RecordLabels::open(&path, HostKey::new(&[8; 32])).unwrap();
+        let other = RecordLabels::open(&path, (HostKey::new(&[8; 32]), Home::default())).unwrap();
         assert!(is_theirs(one(&other, "none").as_ref()));
     }
 
     #[test]
+    fn a_record_is_worth_no_more_in_another_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.db");
+        let of_home = |name: &str, servers: &[&str]| {
+            let said = servers.iter().map(|name| {
+                let trusted = Class {
+                    integrity: Integrity::Trusted,
+                    secrecy: Secrecy::Private,
+                };
+                (format!("web:{name}"), trusted)
+            });
+            let classes = Classes {
+                said: said.collect(),
+                ..Classes::default()
+            };
+            let with = (HostKey::new(&[7; 32]), Home::new(name, classes));
+            RecordLabels::open(&path, with).unwrap()
+        };
+        touch(&of_home("a", &[]), "cal", &["e7"], &by("one"));
+        let trusting = |name: &str| one(&of_home(name, &["one"]), "e7").unwrap().all();
+        assert_eq!(trusting("a"), by("one").all());
+        let there = Label::of(Source::of_another_workspace());
+        assert_eq!(trusting("b"), by("one").all().join(&there));
+        // Whoever writes it under the same names, where they are worth less, has had a hand in it too.
+        touch(&of_home("c", &["one"]), "cal", &["e8"], &by("one"));
+        touch(&of_home("d", &[]), "cal", &["e8"], &by("one"));
+        let read = one(&of_home("c", &["one"]), "e8").unwrap().all();
+        assert_eq!(read, by("one").all().join(&there));
+    }
+
+    #[test]
     fn past_the_bound_what_is_known_of_one_is_said_of_each() {
-        let labels = RecordLabels::in_memory(HostKey::new(&[7; 32])).unwrap();
+        let labels = RecordLabels::in_memory((HostKey::new(&[7; 32]), Home::default())).unwrap();
         touch(&labels, "cal", &["e7"], &by("one"));
         let many: Vec<String> = (0..=RECORDS_PER_CALL).map(|n| n.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -530,7 +613,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_user_alone_wrote_needs_no_label() {
-        let labels = RecordLabels::in_memory(HostKey::new(&[7; 32])).unwrap();
+        let labels = RecordLabels::in_memory((HostKey::new(&[7; 32]), Home::default())).unwrap();
         let mine = Hands {
             wished: Label::of(Source::user()),
             read: Label::of(Source::new(Sort::Operator, "")),

@@ -13,6 +13,7 @@ pub mod guarding;
 mod handed;
 pub mod handles;
 mod headings;
+pub mod home;
 pub mod kind;
 mod leaves;
 pub mod ledger;

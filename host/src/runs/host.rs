@@ -40,7 +40,9 @@ use crate::guests::tasks::Tasks;
 use crate::guests::vouched;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Led, Origin};
+use crate::rules::flow::class::Classes;
 use crate::rules::flow::handles::{Given, has_handle};
+use crate::rules::flow::home::Home;
 use crate::rules::grant::Pattern;
 use crate::rules::health::Health;
 use crate::rules::policy::Policy;
@@ -182,7 +184,8 @@ impl Host {
         }
         teach(&mut policy, &catalog);
         nested::nest(&mut policy.mounts, &mounts);
-        let past = open_past(&places, journal.key(), &rules.caching)?;
+        let home = home(&places, &policy.flows.classes);
+        let past = open_past((&places, &home), journal.key(), &rules.caching)?;
         let journal = journal.without(&known);
         journal.let_wait(rules.watching.events);
         let traces = Traces::open(&places, (&vault, &known), &models, &journal)?;
@@ -191,9 +194,9 @@ impl Host {
             .map(|(name, path)| (path.display().to_string(), format!("{name}:")));
         let scrub = Scrub::new(paths.collect(), known.clone());
         let station = Station {
+            files: open_files(&mounts, (&places, home))?,
             gate: Gate::new(Arc::new(policy), journal),
             egress,
-            files: open_files(&mounts, &places)?,
             notes,
             quarantine,
             scripts: Scripts::new(engine, plugin::types_reader())?,
@@ -617,30 +620,47 @@ pub(super) fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
     })
 }
 
-pub(super) fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<Files> {
+/// Where labels are read that are kept for all workspaces: one is known by where its records lie.
+pub(super) fn home(places: &Places, classes: &Classes) -> Home {
+    let name = match &places.records {
+        Records::InMemory => String::new(),
+        Records::Folder(path) => path.display().to_string(),
+    };
+    Home::new(name, classes.clone())
+}
+
+pub(super) fn open_files(
+    mounts: &BTreeMap<Arc<str>, PathBuf>,
+    (places, home): (&Places, Home),
+) -> Result<Files> {
     let own = own_folders(places);
     match &places.records {
         Records::InMemory => Files::open(mounts, &own, None),
         Records::Folder(_) => {
             let folder = StateFolder::open(&places.state)?;
-            Files::open(mounts, &own, Some(&folder.plain_file("files.db")?))
+            let labels = folder.plain_file("files.db")?;
+            Files::open(mounts, &own, Some((&labels, home)))
         }
     }
 }
 
 /// Labels of records are the user's own, in whatever workspace: a service is the same in each.
-pub(super) fn open_record_labels(places: &Places, key: &HostKey) -> Result<RecordLabels> {
+pub(super) fn open_record_labels(
+    (places, home): (&Places, &Home),
+    key: &HostKey,
+) -> Result<RecordLabels> {
+    let with = (key.clone(), home.clone());
     match &places.records {
-        Records::InMemory => RecordLabels::in_memory(key.clone()),
+        Records::InMemory => RecordLabels::in_memory(with),
         Records::Folder(_) => {
             let folder = StateFolder::open(&places.state)?;
-            RecordLabels::open(&folder.plain_file("records.db")?, key.clone())
+            RecordLabels::open(&folder.plain_file("records.db")?, with)
         }
     }
 }
 
-fn open_past(places: &Places, key: &HostKey, caching: &Caching) -> Result<Past> {
-    let records = open_record_labels(places, key)?;
+fn open_past(at: (&Places, &Home), key: &HostKey, caching: &Caching) -> Result<Past> {
+    let records = open_record_labels(at, key)?;
     let keyed = Repeats::new((caching.keyed_entries, caching.keyed_ttl_ms));
     Ok(Past { keyed, records })
 }

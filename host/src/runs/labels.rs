@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::host::{Places, Records, open_record_labels};
+use super::host::{Places, Records, home, open_record_labels};
 use super::left::{Kept as Held, mark_of};
 use crate::edges::files::labelled;
 use crate::edges::labels::FileLabels;
@@ -18,6 +18,7 @@ use crate::gate::journal::Journal;
 use crate::gate::{Gate, Performed, Permit, end_of};
 use crate::rules::caller::{Caller, Origin};
 pub use crate::rules::clear::Clear;
+use crate::rules::flow::class::Classes;
 use crate::rules::policy::Policy;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::Result;
@@ -42,19 +43,21 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Opens them; that needs no engine and no plugins.
+    /// Opens them, as they count under these classes; that needs no engine and no plugins.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub fn open(places: &Places, journal: &Journal) -> Result<Self> {
+    pub fn open(places: &Places, journal: &Journal, classes: &Classes) -> Result<Self> {
+        let home = home(places, classes);
         let key = HostKey::new(&StateFolder::open(&places.state)?.key()?);
         let files = match &places.records {
             Records::InMemory => FileLabels::in_memory()?,
             Records::Folder(_) => {
-                FileLabels::open(&StateFolder::open(&places.state)?.plain_file("files.db")?)?
+                let labels = StateFolder::open(&places.state)?.plain_file("files.db")?;
+                FileLabels::open(&labels, home.clone())?
             }
         };
-        let records = open_record_labels(places, &key)?;
+        let records = open_record_labels((places, &home), &key)?;
         Ok(Self {
             files,
             records,

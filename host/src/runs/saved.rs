@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::host::{Host, Places, open_files};
+use super::host::{Host, Places, home, open_files};
+use crate::rules::flow::class::Classes;
 use crate::words::error::Result;
 use crate::words::event::{Event, Record};
 use crate::words::label::Label;
@@ -24,8 +25,13 @@ impl Host {
 ///
 /// # Errors
 /// `Corrupt`, `DiskFailed`.
-pub fn save_told(places: &Places, file: &Path, (told, of): (&str, &[Record])) -> Result<()> {
-    open_files(&BTreeMap::new(), places)?.save(file, told.as_bytes(), &influence(of))
+pub fn save_told(
+    (places, classes): (&Places, &Classes),
+    file: &Path,
+    (told, of): (&str, &[Record]),
+) -> Result<()> {
+    let files = open_files(&BTreeMap::new(), (places, home(places, classes)))?;
+    files.save(file, told.as_bytes(), &influence(of))
 }
 
 /// What influences whoever reads all of these.

@@ -119,6 +119,18 @@ impl Source {
         Self::new(Sort::File, "/attached")
     }
 
+    /// What another workspace that stored a label trusts less, or shows to fewer, than this one.
+    #[must_use]
+    pub fn of_another_workspace() -> Self {
+        Self::new(Sort::File, "/workspace")
+    }
+
+    /// What is secret in another workspace that stored a label.
+    #[must_use]
+    pub fn secret_of_another_workspace() -> Self {
+        Self::new(Sort::Secret, "/workspace")
+    }
+
     /// The source as a person is told of it: what stands on record for a pipe is told as what it is.
     #[must_use]
     pub fn told(&self) -> String {
@@ -127,6 +139,8 @@ impl Source {
             (Sort::File, "/client") => "a client (nobody typed it here)".to_owned(),
             (Sort::File, "/attached") => "a file that lies in no mount".to_owned(),
             (Sort::File, "/import") => "an imported run".to_owned(),
+            (Sort::File, "/workspace") => "what another workspace trusts less".to_owned(),
+            (Sort::Secret, "/workspace") => "a secret of another workspace".to_owned(),
             _ => self.to_string(),
         }
     }

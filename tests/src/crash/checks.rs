@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use lazaret::edges::vault::Vault;
+use lazaret::rules::flow::class::Classes;
 use lazaret::runs::audit::{Audit, State};
 use lazaret::runs::labels::Labels;
 use lazaret::words::error::Code;
@@ -168,7 +169,8 @@ fn unlabelled(scene: &Scene, name: &str, records: &[Record]) -> Vec<String> {
 /// As a run that reads the file later finds it.
 fn file_label(scene: &Scene, file: &Path) -> Label {
     let audit = Audit::open(&scene.places(), &Vault::default()).expect("the journal opens");
-    let labels = Labels::open(&scene.places(), audit.journal()).expect("the labels open");
+    let labels = Labels::open(&scene.places(), audit.journal(), &Classes::default())
+        .expect("the labels open");
     labels.file(file).expect("its label is there")
 }
 

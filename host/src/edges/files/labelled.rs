@@ -352,6 +352,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::rules::flow::home::Home;
     use crate::rules::policy::Room;
     use crate::words::id::RunId;
     use crate::words::label::{Sort, Source};
@@ -361,7 +362,7 @@ mod tests {
     /// A host whose mount is `folder`. Two of them are two processes, as far as labels and the system know.
     fn open(folder: &Path, labels: &Path) -> Files {
         let mounts = BTreeMap::from([("docs".into(), folder.to_owned())]);
-        Files::open(&mounts, &[], Some(labels)).unwrap()
+        Files::open(&mounts, &[], Some((labels, Home::default()))).unwrap()
     }
 
     fn place(path: &str) -> Place {

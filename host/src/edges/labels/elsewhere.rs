@@ -77,6 +77,7 @@ mod tests {
     use super::*;
     use crate::edges::book::Book;
     use crate::edges::labels::Labelled;
+    use crate::rules::flow::home::Home;
     use crate::words::label::{Label, Sort, Source};
 
     fn known(path: &str, number: u64) -> KnownFile {
@@ -220,11 +221,11 @@ mod tests {
         let old = "CREATE TABLE files (path BLOB NOT NULL PRIMARY KEY, device INTEGER NOT NULL,
             number INTEGER NOT NULL, label TEXT NOT NULL) STRICT";
         drop(Book::open(&path, "files", old).unwrap());
-        let labels = FileLabels::open(&path).unwrap();
+        let labels = FileLabels::open(&path, Home::default()).unwrap();
         labels.put(&known("/m/a", 7), &web("one")).unwrap();
         labels.forget(&gone("/m/a")).unwrap();
         drop(labels);
-        let labels = FileLabels::open(&path).unwrap();
+        let labels = FileLabels::open(&path, Home::default()).unwrap();
         assert_eq!(of(&labels, "/m/c", 7), web("one"));
     }
 }

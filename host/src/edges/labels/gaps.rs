@@ -8,9 +8,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{FileLabels, bytes, joined, span};
-use crate::edges::book::Book;
-use crate::words::error::{Error, Result};
+use super::{FileLabels, bytes, span};
+use crate::words::error::Result;
 use crate::words::label::Label;
 use crate::words::limits::records::GAPS;
 
@@ -19,7 +18,7 @@ const BELOW: &str = "SELECT label FROM gaps WHERE path > ?1 AND path < ?2";
 
 /// The gaps, at work.
 struct Gaps<'a> {
-    book: &'a Book,
+    labels: &'a FileLabels,
     database: &'a Connection,
 }
 
@@ -80,7 +79,7 @@ impl FileLabels {
 
     fn gaps<'a>(&'a self, database: &'a Connection) -> Gaps<'a> {
         Gaps {
-            book: &self.book,
+            labels: self,
             database,
         }
     }
@@ -88,7 +87,7 @@ impl FileLabels {
 
 impl Gaps<'_> {
     fn at(&self, path: &Path) -> Result<Label> {
-        joined(self.book, self.database, AT, params![bytes(path)])
+        self.labels.joined(self.database, AT, params![bytes(path)])
     }
 
     fn above(&self, path: &Path) -> Result<Label> {
@@ -99,13 +98,23 @@ impl Gaps<'_> {
         Ok(label)
     }
 
+    /// The same, of what was left from here: what these names are worth elsewhere says nothing of what they are worth here.
+    fn above_here(&self, path: &Path) -> Result<Label> {
+        let mut label = Label::default();
+        for above in path.ancestors() {
+            let here = params![bytes(above)];
+            label = label.join(&self.labels.joined_here(self.database, AT, here)?);
+        }
+        Ok(label)
+    }
+
     fn below(&self, folder: &Path) -> Result<Label> {
         let (from, to) = span(folder);
-        joined(self.book, self.database, BELOW, params![from, to])
+        self.labels.joined(self.database, BELOW, params![from, to])
     }
 
     fn leave(&self, path: &Path, root: &Path, label: &Label) -> Result<()> {
-        if self.above(path)?.covers(label) {
+        if self.above_here(path)?.covers(label) {
             return Ok(());
         }
         let here = self.at(path)?;
@@ -137,8 +146,7 @@ impl Gaps<'_> {
         if label.is_ones_own() {
             return self.change(GONE, params![bytes(path)]);
         }
-        let text = serde_json::to_string(label)
-            .map_err(|error| Error::bug("a label is no JSON").because(error))?;
+        let text = self.labels.text_of(label)?;
         self.change(PUT, params![bytes(path), text])
     }
 
@@ -152,13 +160,15 @@ impl Gaps<'_> {
             .query_row(COUNT, params![bytes(folder), from, to], |row| {
                 row.get::<_, i64>(0)
             });
-        let count = count.map_err(|error| self.book.failed(&error))?;
+        let count = count.map_err(|error| self.labels.book.failed(&error))?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     fn change(&self, query: &str, params: impl rusqlite::Params) -> Result<()> {
         let changed = self.database.execute(query, params);
-        changed.map(drop).map_err(|error| self.book.failed(&error))
+        changed
+            .map(drop)
+            .map_err(|error| self.labels.book.failed(&error))
     }
 }
 
@@ -167,7 +177,9 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::edges::book::Book;
     use crate::edges::labels::KnownFile;
+    use crate::rules::flow::home::Home;
     use crate::words::label::{Sort, Source};
 
     const ROOT: &str = "/m";
@@ -303,10 +315,10 @@ mod tests {
             number INTEGER NOT NULL, label TEXT NOT NULL) STRICT";
         let book = Book::open(&path, "files", old).unwrap();
         drop(book);
-        let labels = FileLabels::open(&path).unwrap();
+        let labels = FileLabels::open(&path, Home::default()).unwrap();
         leave(&labels, "/m/x", &web("one"));
         drop(labels);
-        let labels = FileLabels::open(&path).unwrap();
+        let labels = FileLabels::open(&path, Home::default()).unwrap();
         assert_eq!(gap(&labels, "/m/x"), web("one"));
     }
 }

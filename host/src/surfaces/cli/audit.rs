@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::runs::{of_bits, open, time};
 use super::transcript::{because, is_mistake};
-use super::{Scene, print};
+use super::{Scene, labels, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
 use crate::rules::advice;
@@ -353,7 +353,9 @@ pub(super) async fn export(
         Some(path) => {
             // After the lines, so that no record is in them whose label is not among these.
             let records = audit.journal().records(&run).await?;
-            saved::save_told(&setup.places, path, (lines.as_str(), records.as_slice()))?;
+            let classes = labels::classes(&setup.policy);
+            let told = (lines.as_str(), records.as_slice());
+            saved::save_told((&setup.places, &classes), path, told)?;
             if scene.json {
                 print::compact(&json!({"ok": true, "run": run, "output": path}));
             } else if !scene.quiet {

@@ -14,6 +14,7 @@ use crate::guests::plugin;
 use crate::rules::flow::class::Classes;
 use crate::rules::flow::lines::{Flows, Records};
 use crate::rules::flow::shell_word;
+use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::runs::labels::{Clear, Kept, Labelled, Labels as All};
 use crate::surfaces::paint::{faint, foreign, strong, table};
@@ -63,14 +64,20 @@ pub(super) struct Chosen {
     record: Option<String>,
 }
 
+/// What sources are worth, where no plugin is opened: what is bundled is the host's own.
+pub(super) fn classes(policy: &Policy) -> Classes {
+    let mut classes = policy.flows.classes.clone();
+    let own = plugin::bundled_names().chain([script::PLUGIN]);
+    classes.trusted_plugins.extend(own.map(str::to_owned));
+    classes
+}
+
 impl Labels {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let setup = scene.look_at_config()?.setup;
         let audit = open(scene)?;
-        let labels = All::open(&setup.places, audit.journal())?;
-        let mut classes = setup.policy.flows.classes.clone();
-        let own = plugin::bundled_names().chain([script::PLUGIN]);
-        classes.trusted_plugins.extend(own.map(str::to_owned));
+        let classes = classes(&setup.policy);
+        let labels = All::open(&setup.places, audit.journal(), &classes)?;
         let shown = Shown {
             scene,
             journal: audit.journal(),
