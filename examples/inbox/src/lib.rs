@@ -74,7 +74,8 @@ async fn pursue(given: &Given<'_>, job: &Job, policy: &str) -> Result<Done> {
     lay_out(folder.path(), given, job, policy)?;
     let places = Places {
         state: given.state.to_owned(),
-        records: Records::Folder(folder.path().join("records")),
+        // One workspace, whichever job it is: labels of the letters are worth here what they were worth before.
+        records: Records::Folder(given.state.join("inbox")),
         program: given.program.to_owned(),
         names: Names::System,
         clock: Clock::system(),

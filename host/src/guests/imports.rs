@@ -25,8 +25,9 @@ use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{Performed, Permit, foresee, unfit};
 use crate::rules::Effect;
-use crate::rules::caller::Caller;
+use crate::rules::caller::{Caller, Origin};
 use crate::rules::fetch::reason::Reason;
+use crate::rules::scrub::KnownSecrets;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, EffectKind, Verdict};
@@ -138,21 +139,14 @@ impl Wisher {
         Ok(())
     }
 
-    /// Who has a hand in how long an effect takes that is allowed. Nobody has in one that is refused, nor in a request to a
-    /// host whose name holds a secret, which is sent to nobody: a guest would have such a name in labels by not waiting for it.
+    /// Who has a hand in how long an effect takes that is allowed. Nobody has in one that is refused, or that is sent to nobody.
     fn awaited<E: Effect>(&self, caller: &Caller, effect: &E) -> Option<Label> {
         let policy = self.station.gate.policy();
         match foresee(caller, effect, policy).verdict {
             Verdict::Allow { .. } => {}
             Verdict::Deny(_) | Verdict::Ask(_) => return None,
         }
-        let awaited = effect.awaited(caller, policy);
-        let known = self.station.scrub.known();
-        let hosts = awaited.sources().filter(|one| one.sort() == Sort::Web);
-        let holds_secret = hosts
-            .map(Source::name)
-            .any(|host| known.finds_in(host.as_bytes()));
-        (!holds_secret).then_some(awaited)
+        sent_to(effect.awaited(caller, policy), self.station.scrub.known())
     }
 
     /// Lets an effect be judged and performed in the run's task set, and waits for it. If the waiting is given up,
@@ -194,13 +188,47 @@ impl Wisher {
         Ok(value)
     }
 
+    /// Whether a refusal names to a stranger's code what its caller has read: files, pages, and keys of notes that it was never
+    /// given, and would send on with the next request that is allowed.
+    fn names_others(&self, error: &Error) -> bool {
+        let is_refusal = matches!(error.code(), Code::Denied | Code::Asked | Code::Unconfirmed);
+        let Origin::Tool(tool) = &self.caller.origin else {
+            return false;
+        };
+        let classes = &self.station.gate.policy().flows.classes;
+        let code = Label::of(Source::new(Sort::Tool, tool.as_str()));
+        is_refusal
+            && classes.is_tainted(&code)
+            && self.caller.label.sources().any(|source| {
+                let is_plain = matches!(source.sort(), Sort::User | Sort::Operator);
+                !is_plain && error.message().contains(&source.to_string())
+            })
+    }
+
     /// Remembers a refusal, and says it as the guest may read it.
     fn refuse(&self, error: &Error) -> Error {
         let error = error.for_guests();
         self.heard.refused(error);
-        let message = self.station.gate.policy().without_origin(error.message());
+        let message = match self.names_others(error) {
+            true => UNTOLD.to_owned(),
+            false => self.station.gate.policy().without_origin(error.message()),
+        };
         Error::new(error.code(), self.station.scrub.clean(&message)).retry(error.is_retryable())
     }
+}
+
+/// Said in place of a refusal that says under whose influence a stranger's code was called.
+const UNTOLD: &str =
+    "policy does not allow this after what whoever called has read; the record says more";
+
+/// Those who are awaited; nobody where the name of a host among them holds a secret, which nothing is sent to: a guest would have
+/// such a name in labels by not waiting for it.
+fn sent_to(awaited: Label, known: &KnownSecrets) -> Option<Label> {
+    let hosts = awaited.sources().filter(|one| one.sort() == Sort::Web);
+    let holds_secret = hosts
+        .map(Source::name)
+        .any(|host| known.finds_in(host.as_bytes()));
+    (!holds_secret).then_some(awaited)
 }
 
 /// A closed code in the guest's terms.
@@ -236,5 +264,29 @@ fn code_of(code: Code) -> types::Code {
         | Code::InDoubt
         | Code::Corrupt
         | Code::Bug => types::Code::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_awaited_whose_name_holds_a_secret() {
+        let known = KnownSecrets::default();
+        known.learn(b"canary7f3a9cwire");
+        let label = |sort, name| Label::of(Source::new(sort, name));
+        for (awaited, is_sent) in [
+            (label(Sort::Web, "http://a.wild.test"), true),
+            (label(Sort::Web, "http://canary7f3a9cwire.wild.test"), false),
+            // What a file is called was said by policy.
+            (label(Sort::File, "canary7f3a9cwire"), true),
+        ] {
+            assert_eq!(
+                sent_to(awaited.clone(), &known).is_some(),
+                is_sent,
+                "{awaited}"
+            );
+        }
     }
 }

@@ -117,7 +117,8 @@ impl Caller {
     /// The same of a wish in which handles stand: what they hold is in it, though nobody has read that.
     #[must_use]
     pub fn judging_over(&self, flows: &Flows, held: &Label) -> Judging {
-        let is_tainted = |label| flows.classes.is_tainted(label);
+        let is_tainted =
+            |label| flows.classes.is_tainted(label) || flows.classes.has_strangers_scalar(label);
         match self.known.how.mode {
             Judging::Tainted if is_tainted(&self.label) || is_tainted(held) => Judging::Enforce,
             Judging::Tainted => Judging::Off,

@@ -651,6 +651,31 @@ async fn a_copy_of_a_run_is_under_the_influence_of_what_it_has_read() {
     }
 }
 
+/// What its user vouched for, they did for that run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_of_a_run_has_no_value_that_its_user_vouched_for() {
+    let replies = [
+        calls(json!([{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}])),
+        written("docs/x.md"),
+        json!({"text": "Done."}),
+    ];
+    let rig = Rig::of(POLICY).replies(&replies);
+    let rig = rig.file("inbox/letter.txt", "Dear reader");
+    let rig = rig.kept().await.open().await;
+    let goal = Goal {
+        vouch: vec!["docs/x.md".to_owned()],
+        ..goal(&rig, "Write something.")
+    };
+    let run = goal.run.clone();
+    let done = rig.host.pursue(goal, &Tasks::new()).await;
+    done.expect("an answer");
+    let copy = rig.host.fork(&run, 1).await.expect("a copy");
+    let asked = rig.resume_agent(&copy).await;
+    assert_eq!(asked.expect_err("a question").code(), Code::Asked);
+    assert_eq!(verdicts(&rig, &run, "files.write").await, ["allow"]);
+    assert_eq!(verdicts(&rig, &copy, "files.write").await, ["ask"]);
+}
+
 /// What cannot be undone needs a person each time, and is done once they have said so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_person_has_said_may_be_undone_for_good_is() {

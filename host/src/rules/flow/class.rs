@@ -193,6 +193,18 @@ impl Classes {
             .any(|source| self.of(source).integrity == Integrity::Untrusted)
     }
 
+    /// Whether a scalar in it was taken from what somebody untrusted has written. That is paid for in bits and is no taint, and
+    /// yet it is no user's word: what it may have chosen is judged.
+    #[must_use]
+    pub fn has_strangers_scalar(&self, label: &Label) -> bool {
+        label.sources().any(|source| {
+            source.sort() == Sort::Scalar
+                && source
+                    .behind_scalar()
+                    .is_none_or(|behind| self.of(&behind).integrity == Integrity::Untrusted)
+        })
+    }
+
     /// Who is behind the names, descriptions and schemas of these tools: whoever wrote their plugin. Its manifest is
     /// one text by one author, so it is one source (`tool:PLUGIN.*`), however many tools it has. Nobody, where the
     /// plugin is trusted, or the user has read what it says.

@@ -216,20 +216,25 @@ impl Drive<'_> {
     /// nothing private: how long calls took over what is held, which nobody counts as long as the user alone has a hand in the
     /// run. A script has a clock, too.
     fn dated(&self, mut outcomes: Vec<(Outcome, Vec<ToolName>)>) -> Vec<(Outcome, Vec<ToolName>)> {
+        for (outcome, _) in &mut outcomes {
+            self.date(outcome);
+        }
+        outcomes
+    }
+
+    /// The same of one outcome.
+    pub(super) fn date(&self, outcome: &mut Outcome) {
         let station = self.station;
         let policy = station.gate.policy();
         let caller = self.caller_of_model(Label::default());
         let mut models = self.models.all.iter();
         let is_told_less = models.any(|model| model.accepts == Accepts::Public);
-        let kept = policy.flows.classes.told_of(self.known.handles().all());
-        for (outcome, _) in &mut outcomes {
-            let has_clock =
-                outcome.tool == TOOL || station.catalog.tells_time(&outcome.tool, &caller, policy);
-            if is_told_less && has_clock {
-                outcome.label = outcome.label.join(&kept);
-            }
+        let has_clock =
+            outcome.tool == TOOL || station.catalog.tells_time(&outcome.tool, &caller, policy);
+        if is_told_less && has_clock {
+            let kept = policy.flows.classes.told_of(self.known.handles().all());
+            outcome.label = outcome.label.join(&kept);
         }
-        outcomes
     }
 
     /// How what so many calls of one group may hold is called.

@@ -46,7 +46,8 @@ impl Drive<'_> {
             tool: tool.to_string(),
             args: WishedArgs::Json(self.told_of(tool, compacted)),
         };
-        let outcome = dispatch(self.station.clone(), self.tasks.clone(), caller, request).await;
+        let mut outcome = dispatch(self.station.clone(), self.tasks.clone(), caller, request).await;
+        self.date(&mut outcome);
         let (observation, _) = observe(
             &outcome,
             Truncation::Head,

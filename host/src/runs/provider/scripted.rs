@@ -3,7 +3,7 @@
 //! Turn n is answered by line n, so that a run that resumes goes on where it was. A line is
 //! `{"text": …}` or `{"calls": [{"tool": …, "args": {…}, "id": …}]}`, with optional `"usage"` and
 //! `"when"`, a text that the prompt must contain. A text may quote what an earlier call gave: `{{ID}}`
-//! is the observation of call ID, `{{ID#/a/b}}` a value in it by JSON pointer.
+//! is the observation of call ID, `{{ID#/a/b}}` a value in it by JSON pointer; `{{secret:NAME}}` stays as it is.
 //!
 //! A line may fail before it replies: `"fail": [{"status": 429}, …]` is what comes of the first attempts of its turn,
 //! with an error's `"kind"`, `"after_ms"` for a `Retry-After`, and `"said"` and `"usage"` for what was said and counted
@@ -27,6 +27,9 @@ use crate::words::limits::{CALLS_PER_TURN, CONFIG_BYTES};
 use crate::words::message::{
     Delta, Message, Prompt, Reply, StopReason, ToolCall, Usage, WishedArgs,
 };
+
+/// How a marker begins that stands for a secret.
+const SLOT: &str = "secret:";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -228,7 +231,11 @@ fn fill(text: &str, prompt: &Prompt) -> Result<String, String> {
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, behind) = after.split_once("}}").ok_or("`{{` without `}}`")?;
         out.push_str(before);
-        out.push_str(&quoted(name.trim(), prompt)?);
+        // A place where egress puts a secret is the model's to write.
+        match name.starts_with(SLOT) {
+            true => out.push_str(&format!("{{{{{name}}}}}")),
+            false => out.push_str(&quoted(name.trim(), prompt)?),
+        }
         rest = behind;
     }
     out.push_str(rest);
@@ -270,5 +277,22 @@ fn quoted(name: &str, prompt: &Prompt) -> Result<String, String> {
             shown(id),
             shown(pointer)
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_of_a_secret_stays_and_all_else_is_quoted() {
+        let none = Prompt::default();
+        let said = "Bearer {{secret:github}}!";
+        assert_eq!(fill(said, &none).unwrap(), said);
+        assert!(
+            fill("{{secret}}", &none)
+                .unwrap_err()
+                .contains("no call `secret`")
+        );
     }
 }

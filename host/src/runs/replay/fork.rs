@@ -34,6 +34,8 @@ impl Host {
         };
         let goal = Goal {
             run: self.new_run(),
+            // A person vouches for one run.
+            vouch: Vec::new(),
             ..goal
         };
         self.prepare(&goal)?;
@@ -88,6 +90,8 @@ fn copy(journal: &Journal, run: &RunId, (records, from): (&[Record], Forked)) ->
         let mut event = record.event.clone();
         if let Event::Started(started) = &mut event {
             started.forked = Some(from.clone());
+            // What its user vouched for, they did for that run.
+            started.narrowed.vouch.clear();
         }
         if let Event::Attempted(attempted) = &mut event
             && let Tried::Failed { cools_ms, .. } = &mut attempted.tried

@@ -50,7 +50,12 @@ fn failure(text: &str) -> Error {
     // What follows lists commands that are not for people too.
     let first = first.split("[subcommands:").next().unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();
-    let mut error = Error::bad_input(words.join(" "));
+    let what = words.join(" ");
+    let tool = tool_in(&what).map(|tool| format!("to call a tool: lazaret call {tool}"));
+    let mut error = Error::bad_input(what);
+    if let Some(call) = tool {
+        error = error.hint(call);
+    }
     for line in text.lines().map(str::trim) {
         if let Some(tip) = line.strip_prefix(TIP) {
             error = error.hint(tip);
@@ -65,9 +70,28 @@ fn failure(text: &str) -> Error {
     }
 }
 
+/// The tool that stands where a command belongs: no command has a dot in it.
+fn tool_in(what: &str) -> Option<&str> {
+    let word = what.strip_prefix("unrecognized subcommand `")?;
+    word.strip_suffix('`').filter(|word| word.contains('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_where_a_command_belongs_is_called_by_another_word() {
+        let hints = |word: &str| {
+            let text = format!("error: unrecognized subcommand '{word}'\n\nUsage: lazaret\n");
+            failure(&text).hints().to_vec()
+        };
+        assert_eq!(
+            hints("files.list")[0],
+            "to call a tool: lazaret call files.list"
+        );
+        assert_eq!(hints("files").len(), 1);
+    }
 
     #[test]
     fn its_words_become_ours() {

@@ -71,23 +71,37 @@ impl Pin {
         let Self::Parted { parts: known, .. } = self else {
             return format!("`{shown}` or a component in it has changed since it was trusted");
         };
-        let changed = parts
-            .iter()
-            .filter(|part| known.get(&part.what) != Some(&part.digest));
-        let changed: Vec<String> = changed
-            .map(|part| match part.what.as_str() {
-                "" => format!("`{shown}`"),
-                what => format!("{what} of `{shown}`"),
-            })
-            .collect();
-        match changed.as_slice() {
-            [one] => format!("{one} has changed since it was trusted"),
-            several => format!(
-                "{} have changed since they were trusted",
-                several.join(" and ")
-            ),
+        let name = |part: &Part| match part.what.as_str() {
+            "" => format!("`{shown}`"),
+            what => format!("{what} of `{shown}`"),
+        };
+        let (mut changed, mut new) = (Vec::new(), Vec::new());
+        for part in parts {
+            match known.get(&part.what) {
+                Some(digest) if *digest == part.digest => {}
+                Some(_) => changed.push(name(part)),
+                None => new.push(name(part)),
+            }
         }
+        let was_there = new.is_empty();
+        let said = [
+            said_of(&changed, ("has changed", "have changed"), was_there),
+            said_of(&new, ("is new", "are new"), true),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        said.join(", and ")
     }
+}
+
+/// What is said of several parts of a file; the last of it says since when.
+fn said_of(names: &[String], (one, several): (&str, &str), is_last: bool) -> Option<String> {
+    let (verb, since) = match names {
+        [] => return None,
+        [_] => (one, " since it was trusted"),
+        [_, _, ..] => (several, " since they were trusted"),
+    };
+    let since = if is_last { since } else { "" };
+    Some(format!("{} {verb}{since}", names.join(" and ")))
 }
 
 impl Pins {
@@ -212,6 +226,37 @@ fn real(folder: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_new_in_a_file_has_not_changed() {
+        let part = |what: &str, digest: &str| Part {
+            what: what.to_owned(),
+            digest: digest.to_owned(),
+        };
+        let pin = Pin::Parted {
+            digest: "d".to_owned(),
+            parts: [
+                ("".to_owned(), "1".to_owned()),
+                ("a".to_owned(), "2".to_owned()),
+            ]
+            .into(),
+            said: BTreeSet::new(),
+        };
+        let said = |parts: &[Part]| pin.changed(parts, Path::new("/l.toml"));
+        let since = "since they were trusted";
+        assert_eq!(
+            said(&[part("", "9"), part("a", "9")]),
+            format!("`/l.toml` and a of `/l.toml` have changed {since}")
+        );
+        assert_eq!(
+            said(&[part("", "9"), part("a", "2"), part("b", "3")]),
+            "`/l.toml` has changed, and b of `/l.toml` is new since it was trusted"
+        );
+        assert_eq!(
+            said(&[part("", "1"), part("b", "3"), part("c", "4")]),
+            format!("b of `/l.toml` and c of `/l.toml` are new {since}")
+        );
+    }
 
     #[test]
     fn whom_else_the_user_trusts_changes_nothing_here() {

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::call::Call;
 use super::session::is_newest;
+use super::tools::Which;
 use super::{ticket, told};
 use crate::rules::flow::Handed;
 use crate::rules::json;
@@ -285,15 +286,26 @@ async fn again(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> Result<Call
 
 /// What a call that is made again is: that call, and no other, of that run, where it has one.
 pub(super) fn mac(call: &Call<'_>, (purpose, run): (&str, &str)) -> Digest {
-    let input = json::canonical(&call.input);
-    let parts = [run.as_bytes(), call.name.as_bytes(), input.as_bytes()];
+    let parts = parts_of(call, run);
+    let parts = parts.each_ref().map(String::as_bytes);
     call.host().journal().key().mac(purpose, &parts)
+}
+
+/// The arguments of a call, and the component or the server that it would reach: a yes is for no other.
+fn parts_of(call: &Call<'_>, run: &str) -> [String; 4] {
+    let component = match call.offered.which(&call.name) {
+        Some(Which::Tool(tool)) => call.host().catalog().resolve(tool.as_str(), &[]).ok(),
+        Some(Which::Script | Which::Search | Which::Resume) | None => None,
+    };
+    let component = component.map(|tool| tool.digest().to_string());
+    let (input, component) = (json::canonical(&call.input), component.unwrap_or_default());
+    [run.to_owned(), call.name.clone(), input, component]
 }
 
 /// Whether this host has said so of that call.
 pub(super) fn is_made(call: &Call<'_>, (purpose, run): (&str, &str), made: &Digest) -> bool {
-    let input = json::canonical(&call.input);
-    let parts = [run.as_bytes(), call.name.as_bytes(), input.as_bytes()];
+    let parts = parts_of(call, run);
+    let parts = parts.each_ref().map(String::as_bytes);
     call.host().journal().key().made(made, purpose, &parts)
 }
 

@@ -91,11 +91,15 @@ pub(super) fn pending(
     let ids: Vec<String> = ids.map(|(one, _)| one.question.id.to_string()).collect();
     allow_only(&mut envelope, &ids);
     // The error itself says the first question and how it is answered, which the questions say each.
+    let labels = readable.iter().map(|one| &one.label);
+    let label = labels.fold(label_of(&envelope), |all, label| all.join(label));
     let mut lines = match waiting {
-        [] => vec![text(&envelope)],
+        [] => vec![host.between_marks(text(&envelope), &label)],
         [_, ..] => vec![waits(&envelope, (readable.len(), more))],
     };
-    lines.extend(questions);
+    if !questions.is_empty() {
+        lines.push(host.between_marks(questions.join("\n"), &label));
+    }
     if more {
         let list = again::hint("lazaret ask list");
         lines.push(format!(
@@ -247,6 +251,21 @@ mod tests {
     use super::*;
     use crate::words::error::{Code, Issue};
     use crate::words::limits::MCP_FRAME_BYTES;
+
+    /// By their number a script would say what it knows.
+    #[test]
+    fn where_some_questions_are_secret_nobody_is_told_how_many_there_are() {
+        let envelope = json!({"error": {"code": "E_ASKED"}});
+        for (readable, some_secret, answers) in [
+            (0, true, "answers by a person"),
+            (2, true, "answers by a person"),
+            (1, false, "an answer by a person"),
+            (2, false, "2 answers by a person"),
+        ] {
+            let expected = format!("E_ASKED: the call waits for {answers}");
+            assert_eq!(waits(&envelope, (readable, some_secret)), expected);
+        }
+    }
 
     #[test]
     fn text_is_what_a_model_reads() {

@@ -439,6 +439,14 @@ fn where_nothing_untrusted_is_granted_it_is_judged_as_soon_as_it_comes_all_the_s
     scene(CLEAN).check("mail.send", eve.clone(), Allow(&[]));
     scene(OWN).check("mail.send", eve.clone(), Allow(&[]));
     scene(WEB).check("mail.send", eve.clone(), Ask(&["`to`"]));
+    // What was let out of a handle is paid for, and yet it is no user's word.
+    for told in [
+        "user scalar:web:https://evil.test",
+        "user tool:text.count scalar:*",
+    ] {
+        scene(told).check("mail.send", eve.clone(), Ask(&["`to`"]));
+    }
+    scene("user scalar:file:docs").check("mail.send", eve.clone(), Allow(&[]));
     // Unread in a handle it counts as well, or to hold would be weaker than to show.
     let clean = scene(CLEAN);
     let mut call = Scene::call("mail.send", eve);
