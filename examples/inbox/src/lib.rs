@@ -86,7 +86,8 @@ async fn pursue(given: &Given<'_>, job: &Job, policy: &str) -> Result<Done> {
     let mut ended = host.pursue(goal(&run, job), &Tasks::new()).await;
     let mut questions = 0;
     while matches!(&ended, Err(error) if error.code() == Code::Asked) {
-        for waiting in host.questions().await? {
+        let waiting = host.questions().await?.into_iter();
+        for waiting in waiting.filter(|waiting| waiting.run == run) {
             questions += 1;
             let answer = job.answer(&waiting.question.text);
             host.answer(waiting.question.id.as_str(), answer).await?;

@@ -624,7 +624,10 @@ pub(super) fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
 pub(super) fn home(places: &Places, classes: &Classes) -> Home {
     let name = match &places.records {
         Records::InMemory => String::new(),
-        Records::Folder(path) => path.display().to_string(),
+        Records::Folder(path) => {
+            let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            whole.display().to_string()
+        }
     };
     Home::new(name, classes.clone())
 }

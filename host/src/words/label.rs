@@ -119,7 +119,7 @@ impl Source {
         Self::new(Sort::File, "/attached")
     }
 
-    /// What another workspace that stored a label trusts less, or shows to fewer, than this one.
+    /// What another workspace that stored a label does not trust, or shows to fewer than this one.
     #[must_use]
     pub fn of_another_workspace() -> Self {
         Self::new(Sort::File, "/workspace")
@@ -139,7 +139,7 @@ impl Source {
             (Sort::File, "/client") => "a client (nobody typed it here)".to_owned(),
             (Sort::File, "/attached") => "a file that lies in no mount".to_owned(),
             (Sort::File, "/import") => "an imported run".to_owned(),
-            (Sort::File, "/workspace") => "what another workspace trusts less".to_owned(),
+            (Sort::File, "/workspace") => "what another workspace does not trust".to_owned(),
             (Sort::Secret, "/workspace") => "a secret of another workspace".to_owned(),
             _ => self.to_string(),
         }

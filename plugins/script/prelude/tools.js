@@ -91,7 +91,7 @@
     // Whatever a script has read may have the form of a handle, and stand for what its author never meant to pass on.
     const checked = (key, value) => {
         const isHandle = typeof value === "object" && value !== null && hasOwn(value, "$handle") && typeof value.$handle === "string";
-            if (isHandle && getPrototypeOf(value) !== held) {
+        if (isHandle && getPrototypeOf(value) !== held) {
             throw new NewTypeError(
                 "an object with `$handle` among the arguments is no handle that a tool has given here: pass a handle on as it is, " +
                     'and name one that you know with `handle("h1")`',

@@ -1,6 +1,6 @@
 //! Answers of the host, one at a time.
 
-use rquickjs::{Ctx, Error, Function, Object, Persistent, Result, Value};
+use rquickjs::{Ctx, Function, Object, Persistent, Result, Value};
 
 use crate::engine::Mistake;
 use crate::state::{Open, OpenCall, State, Timer};
@@ -86,12 +86,8 @@ fn parse<'js>(
 
 /// Gives a handle its prototype.
 fn behind<'js>(state: &State, ctx: &Ctx<'js>, handle: &Value<'js>) -> Result<()> {
-    let held = state
-        .prelude
-        .borrow()
-        .as_ref()
-        .map(|prelude| prelude.held.clone());
-    let held: Object = held.ok_or(Error::Unknown)?.restore(ctx)?;
+    let held = state.of_prelude(|prelude| prelude.held.clone())?;
+    let held: Object = held.restore(ctx)?;
     match handle.as_object() {
         Some(handle) => handle.set_prototype(Some(&held)),
         None => Ok(()),

@@ -234,12 +234,8 @@ fn tool_name<'js>(
             Value::from_raw(ctx.clone(), target),
         )
     };
-    let traps = state
-        .prelude
-        .borrow()
-        .as_ref()
-        .map(|prelude| prelude.tools.clone());
-    let traps = traps.ok_or(Error::Unknown)?.restore(ctx)?;
+    let traps = state.of_prelude(|prelude| prelude.tools.clone())?;
+    let traps = traps.restore(ctx)?;
     match target.into_object() {
         Some(target) if handler == traps.into_value() => target.get("path").map(Some),
         _ => Ok(None),

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rquickjs::{Array, Ctx, Function, Object, Persistent, Promise, Result, Value};
+use rquickjs::{Array, Ctx, Error, Function, Object, Persistent, Promise, Result, Value};
 
 use crate::heap::Heap;
 use crate::log::Log;
@@ -116,6 +116,12 @@ impl State {
         self.open.take();
         self.over_budget.take();
         self.unhandled.take();
+    }
+
+    /// Something of the prelude's, whatever a script makes of the names in it.
+    pub fn of_prelude<T>(&self, pick: impl Fn(&Prelude) -> Persistent<T>) -> Result<Persistent<T>> {
+        let prelude = self.prelude.borrow();
+        prelude.as_ref().map(pick).ok_or(Error::Unknown)
     }
 
     /// Asks the host for something.

@@ -78,12 +78,8 @@ fn request<'js>(
     state.calls.set(state.calls.get() + 1);
     // Where the script is: an error that nobody throws. Most calls succeed, so a `ToolError` is made only of one that
     // fails; making that here would take longer than all the rest of a call.
-    let bare = state
-        .prelude
-        .borrow()
-        .as_ref()
-        .map(|prelude| prelude.bare_error.clone());
-    let bare: Function = bare.ok_or(Error::Unknown)?.restore(ctx)?;
+    let bare = state.of_prelude(|prelude| prelude.bare_error.clone())?;
+    let bare: Function = bare.restore(ctx)?;
     let trace = bare.call(())?;
     Ok((Call { tool, args }, trace))
 }
@@ -145,12 +141,8 @@ fn written<'js>(state: &State, ctx: &Ctx<'js>, tool: &str, args: &Array<'js>) ->
 
 /// What a tool is given has no object that only looks like a handle.
 fn check_handles<'js>(state: &State, ctx: &Ctx<'js>, args: Value<'js>) -> Result<()> {
-    let check = state
-        .prelude
-        .borrow()
-        .as_ref()
-        .map(|prelude| prelude.with_handles.clone());
-    let check: Function = check.ok_or(Error::Unknown)?.restore(ctx)?;
+    let check = state.of_prelude(|prelude| prelude.with_handles.clone())?;
+    let check: Function = check.restore(ctx)?;
     check.call::<_, Value>((args,)).map(drop)
 }
 
@@ -197,12 +189,8 @@ fn tool_error<'js>(
 
 /// A `ToolError`, made by the prelude.
 fn made<'js>(state: &State, ctx: &Ctx<'js>, said: &ToolError) -> Result<Object<'js>> {
-    let make = state
-        .prelude
-        .borrow()
-        .as_ref()
-        .map(|prelude| prelude.tool_error.clone());
-    let make: Function = make.ok_or(Error::Unknown)?.restore(ctx)?;
+    let make = state.of_prelude(|prelude| prelude.tool_error.clone())?;
+    let make: Function = make.restore(ctx)?;
     make.call((said.code.as_str(), said.message.as_str(), said.retryable))
 }
 

@@ -90,9 +90,9 @@ pub(super) fn pending(
     let ids = readable.iter().zip(whole).filter(|(_, whole)| *whole);
     let ids: Vec<String> = ids.map(|(one, _)| one.question.id.to_string()).collect();
     allow_only(&mut envelope, &ids);
-    // The error itself says the first question and how it is answered, which the questions say each.
     let labels = readable.iter().map(|one| &one.label);
     let label = labels.fold(label_of(&envelope), |all, label| all.join(label));
+    // The error itself says the first question and how it is answered, which the questions say each.
     let mut lines = match waiting {
         [] => vec![host.between_marks(text(&envelope), &label)],
         [_, ..] => vec![waits(&envelope, (readable.len(), more))],
