@@ -294,7 +294,7 @@ impl Rig {
     #[must_use]
     pub fn audit(&self) -> Audit {
         let setup = self.setup().expect("the policy of a test is sound");
-        Audit::open(&setup.places, &setup.vault).expect("the records can be opened")
+        Audit::of(&setup).expect("the records can be opened")
     }
 
     /// With what this server says of its tools now, as if a person had read it and said yes.

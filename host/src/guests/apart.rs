@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::catalog::Tool;
+use super::crowd::Among;
 use super::guest::{LogLine, Trail};
 use super::script::{Broken, Progress, ScriptGuest, Step};
 use super::station::Station;
@@ -123,15 +125,23 @@ pub(super) async fn perform(way: Apart, wish: Wish<'_>) -> Done {
     }
 }
 
-/// Whether the wisher of a call has a model to ask; taken once for each question.
+/// Whether there is room for one more of it at once, and the wisher of a call has a model to ask; taken once for each question.
 ///
 /// # Errors
 /// `BadInput` where there is no model, `OverBudget` where it has asked too often.
-pub(super) fn admit(call: Apart, caller: &Caller) -> Result<()> {
+pub(super) fn admit<'a>(
+    call: Apart,
+    (station, caller, tool): (&Station, &Caller, &'a Tool),
+) -> Result<Option<Among<'a>>> {
+    let among = match station.recorded {
+        None => Some(tool.crowd.join(&tool.name)?),
+        Some(_) => None,
+    };
     match call {
-        Apart::Isolate => Ok(()),
-        Apart::Consult => caller.known.consults.admit(),
+        Apart::Isolate => {}
+        Apart::Consult => caller.known.consults.admit()?,
     }
+    Ok(among)
 }
 
 /// Runs a function in a guest of its own that may call nothing.

@@ -572,9 +572,7 @@ impl Catalog {
         let mut reach: Vec<Pattern> = reach.to_vec();
         loop {
             let callable = |tool: &&Arc<Tool>| {
-                reach.iter().any(|line| line.matches(&tool.name))
-                    && !policy.block.iter().any(|line| line.matches(&tool.name))
-                    && allowed(policy, &tool.name, tool.declared.risk)
+                reach.iter().any(|line| line.matches(&tool.name)) && is_open(tool, policy)
             };
             let found: Vec<&Arc<Tool>> = self.tools.values().filter(callable).collect();
             let calls = found.iter().flat_map(|tool| tool.grant.calls.iter());
@@ -624,6 +622,11 @@ impl Catalog {
     /// The tools that a call of the tool of that name may come to, itself included.
     fn of_call(&self, name: &str, policy: &Policy) -> Vec<&Arc<Tool>> {
         match self.known(name) {
+            // Most call no other: none is looked for.
+            Some(tool) if tool.grant.calls.is_empty() => match is_open(tool, policy) {
+                true => vec![tool],
+                false => Vec::new(),
+            },
             Some(tool) => self.within(&[Pattern::exactly(&tool.name)], policy),
             None => Vec::new(),
         }
@@ -772,6 +775,12 @@ fn is_for(tool: &Tool, (caller, policy): (&Caller, &Policy)) -> bool {
     offered.contains(&SurfaceWord(caller.surface))
         && admits(&tool.name, &tool.declared, caller, policy).is_ok()
         && (is_at_hand || allowed(policy, &tool.name, tool.declared.risk))
+}
+
+/// Whether policy lets anybody call this tool.
+fn is_open(tool: &Tool, policy: &Policy) -> bool {
+    let is_blocked = policy.block.iter().any(|line| line.matches(&tool.name));
+    !is_blocked && allowed(policy, &tool.name, tool.declared.risk)
 }
 
 fn allowed(policy: &Policy, tool: &ToolName, risk: Risk) -> bool {

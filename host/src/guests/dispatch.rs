@@ -594,8 +594,8 @@ async fn made(
         args: call.args.value(),
         label: own,
     };
-    Ok(match apart::admit(way, caller) {
-        Ok(()) => apart::perform(way, wish).await,
+    Ok(match apart::admit(way, (station, caller, tool)) {
+        Ok(_among) => apart::perform(way, wish).await,
         Err(error) => Done::free(error),
     })
 }

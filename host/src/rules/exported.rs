@@ -3,17 +3,19 @@
 //! The first line says which run it is, the last one what all lines before it come to, with an
 //! authentication by the host that wrote them. Whoever reads it learns whether it is whole; only the
 //! host that wrote it learns that it is true. To everybody else it is a text from outside, and its
-//! labels say so.
+//! labels say so. The first line also says what its sources were worth in the workspace that wrote it: in another one of the
+//! same host they are worth no more (`flow/home.rs`).
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::flow::home::{Home, Stamp};
 use crate::rules::flow::kind::Kind;
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Event, Record};
 use crate::words::id::{Digest, RunId};
 use crate::words::inert::inert_json;
 use crate::words::key::HostKey;
-use crate::words::label::Source;
+use crate::words::label::{Label, Source};
 use crate::words::limits::{EXPORT_BYTES, EXPORT_RECORDS};
 
 /// Version of the lines.
@@ -31,6 +33,9 @@ struct Head {
     records: usize,
     /// Name of the host's key.
     host: String,
+    /// What its sources were worth in the workspace that wrote it; nothing where the host does not vouch for the records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stamp: Option<Stamp>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,13 +57,15 @@ pub struct Exported {
     pub records: Vec<Record>,
     /// Whether this host wrote them, and they are as they were.
     pub authentic: bool,
+    /// Whether it wrote them in another workspace.
+    pub moved: bool,
 }
 
-/// Writes a run as lines. `vouched` says whether this host vouches for its records.
+/// Writes a run of this workspace as lines. `vouched` says whether this host vouches for its records.
 ///
 /// # Errors
 /// `BadInput` for a run without records.
-pub fn write(records: &[Record], key: &HostKey, vouched: bool) -> Result<String> {
+pub fn write(records: &[Record], (key, home): (&HostKey, &Home), vouched: bool) -> Result<String> {
     let Some(first) = records.first() else {
         return Err(Error::bad_input("the run has no records"));
     };
@@ -68,6 +75,7 @@ pub fn write(records: &[Record], key: &HostKey, vouched: bool) -> Result<String>
         run: first.run.clone(),
         records: records.len(),
         host: key.name(),
+        stamp: vouched.then(|| home.veiled(key).stamp_all(labels(records).iter())),
     };
     let mut lines = Lines::default();
     lines.add(&head);
@@ -83,6 +91,21 @@ pub fn write(records: &[Record], key: &HostKey, vouched: bool) -> Result<String>
         mac,
     });
     Ok(lines.text)
+}
+
+/// All labels of these records.
+fn labels(records: &[Record]) -> Vec<Label> {
+    let mut labels = Vec::new();
+    for record in records {
+        let mut event = record.event.clone();
+        event.each_label(|label| {
+            // Most are the one before.
+            if labels.last() != Some(label) {
+                labels.push(label.clone());
+            }
+        });
+    }
+    labels
 }
 
 /// Lines that are written, and what they come to.
@@ -121,12 +144,13 @@ fn parts<'a>(run: &'a RunId, chain: &'a Digest) -> [&'a [u8]; 2] {
     [run.as_str().as_bytes(), chain.bytes()]
 }
 
-/// Reads the lines of an exported run. Records that this host does not vouch for carry the source of
-/// what was imported from then on, beside all that they carried.
+/// Reads the lines of an exported run in this workspace. Records that this host does not vouch for carry the source of
+/// what was imported from then on, beside all that they carried, and those that another workspace wrote what stands for what they
+/// were worth there.
 ///
 /// # Errors
 /// `BadInput` for what is no exported run, or one that was changed or cut short, `TooBig`.
-pub fn read(bytes: &[u8], key: &HostKey) -> Result<Exported> {
+pub fn read(bytes: &[u8], (key, home): (&HostKey, &Home)) -> Result<Exported> {
     if bytes.len() > EXPORT_BYTES {
         return Err(Error::too_big(
             "the exported run",
@@ -163,10 +187,20 @@ pub fn read(bytes: &[u8], key: &HostKey) -> Result<Exported> {
         }
         Some(_) | None => false,
     };
+    let home = home.veiled(key);
+    // Written before there were stamps, names count as they are called here.
+    let moved = head.stamp.filter(|stamp| authentic && !home.made(stamp));
+    if let Some(stamp) = &moved {
+        elsewhere(&mut records, (stamp, &home));
+    }
     if !authentic {
         records.iter_mut().for_each(mark);
     }
-    Ok(Exported { records, authentic })
+    Ok(Exported {
+        records,
+        authentic,
+        moved: moved.is_some(),
+    })
 }
 
 fn read_head(line: &str) -> Result<Head> {
@@ -258,16 +292,20 @@ pub fn has_names(event: &Event) -> bool {
     weighed.all(|value| Kind::of_word(&value.kind).is_some())
 }
 
+/// Records of another workspace as they count here.
+fn elsewhere(records: &mut [Record], (stamp, home): (&Stamp, &Home)) {
+    let seen = |label: &Label| home.seen(label, &stamp.about(label));
+    records.iter_mut().for_each(|record| relabel(record, seen));
+}
+
 /// Adds the source of what was imported to everything that the record says of influence: a host that did not write it
 /// vouches for none of that.
 pub fn mark(record: &mut Record) {
-    if let Some(label) = record.event.label_mut() {
-        *label = label.with(Source::imported());
-    }
-    if let Event::Finished(finished) = &mut record.event {
-        let labels = finished.touched.values_mut();
-        labels.for_each(|label| *label = label.with(Source::imported()));
-    }
+    relabel(record, |label| label.with(Source::imported()));
+}
+
+fn relabel(record: &mut Record, more: impl Fn(&Label) -> Label) {
+    record.event.each_label(|label| *label = more(label));
     // Under more influence it is told between marks what was told without.
     if let Event::Prompted { digest, .. } = &mut record.event {
         *digest = None;
@@ -292,12 +330,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::rules::flow::class::{Class, Classes, Integrity, Secrecy};
     use crate::words::error::Code;
     use crate::words::event::{
         Brought, EffectKind, End, Judged, Narrowed, Started, Stopped, Surface, Verdict, Weighed,
     };
     use crate::words::id::{Place, ToolName};
-    use crate::words::label::Label;
+    use crate::words::label::Sort;
     use crate::words::message::Usage;
 
     fn key(byte: u8) -> HostKey {
@@ -344,20 +383,67 @@ mod tests {
 
     #[test]
     fn what_this_host_wrote_comes_back_as_it_was() {
-        let text = write(&run(), &key(1), true).unwrap();
+        let text = write(&run(), (&key(1), &Home::default()), true).unwrap();
         assert_eq!(text.lines().count(), 5);
         assert!(!text.contains('\u{202e}'));
-        let back = read(text.as_bytes(), &key(1)).unwrap();
+        let back = read(text.as_bytes(), (&key(1), &Home::default())).unwrap();
         assert!(back.authentic);
         assert_eq!(back.records, run());
     }
 
+    /// Whoever exports and imports in one workspace has the very same; in another one names are worth no more than they were.
+    #[test]
+    fn what_another_workspace_wrote_is_worth_no_more_here() {
+        let docs = Label::of(Source::new(Sort::File, "docs"));
+        let mut records = run();
+        if let Event::Started(started) = &mut records[0].event {
+            started.label = docs.clone();
+        }
+        let prompted = json!({
+            "event": "prompted", "turn": 1, "turns_max": 1, "model": "m", "tools": [], "digest": "0".repeat(64),
+        });
+        records[1].event = serde_json::from_value(prompted).unwrap();
+        let classes = |integrity, secrecy| Classes {
+            said: [("file:docs".to_owned(), Class { integrity, secrecy })].into(),
+            ..Classes::default()
+        };
+        let strangers = classes(Integrity::Untrusted, Secrecy::Private);
+        let own = classes(Integrity::Trusted, Secrecy::Private);
+        let key = key(1);
+        let there = Home::new("/there", strangers);
+        let text = write(&records, (&key, &there), true).unwrap();
+        assert!(!text.contains("/there"), "{text}");
+        // Also where its policy is another one by now.
+        let same = Home::new("/there", own.clone());
+        let back = read(text.as_bytes(), (&key, &same)).unwrap();
+        assert_eq!((&back.records, back.moved), (&records, false));
+        let here = Home::new("/here", own);
+        let back = read(text.as_bytes(), (&key, &here)).unwrap();
+        assert!(back.authentic && back.moved);
+        let Event::Started(started) = &back.records[0].event else {
+            unreachable!("the first record begins the run")
+        };
+        assert_eq!(started.label, docs.with(Source::of_another_workspace()));
+        let Event::Prompted { digest, .. } = &back.records[1].event else {
+            unreachable!("the second one is the prompt")
+        };
+        assert_eq!(*digest, None);
+        // Nobody takes it out again.
+        let mut lines: Vec<&str> = text.lines().collect();
+        let (before, after) = lines[0].split_once(",\"stamp\"").unwrap();
+        assert!(after.ends_with("}}"), "{after}");
+        let head = format!("{before}}}");
+        lines[0] = &head;
+        let error = read(lines.join("\n").as_bytes(), (&key, &here)).unwrap_err();
+        assert_eq!(error.code(), Code::BadInput);
+    }
+
     #[test]
     fn what_nobody_here_vouches_for_is_marked() {
-        let ours = write(&run(), &key(1), false).unwrap();
-        let theirs = write(&run(), &key(2), true).unwrap();
+        let ours = write(&run(), (&key(1), &Home::default()), false).unwrap();
+        let theirs = write(&run(), (&key(2), &Home::default()), true).unwrap();
         for text in [ours, theirs] {
-            let back = read(text.as_bytes(), &key(1)).unwrap();
+            let back = read(text.as_bytes(), (&key(1), &Home::default())).unwrap();
             assert!(!back.authentic);
             let json = serde_json::to_string(&back.records[0]).unwrap();
             assert!(json.contains(r#"["user","file:/import"]"#), "{json}");
@@ -365,10 +451,10 @@ mod tests {
     }
 
     fn check(change: impl FnOnce(&mut Vec<String>), code: Code, says: &str) {
-        let text = write(&run(), &key(1), true).unwrap();
+        let text = write(&run(), (&key(1), &Home::default()), true).unwrap();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         change(&mut lines);
-        let error = read(lines.join("\n").as_bytes(), &key(1)).unwrap_err();
+        let error = read(lines.join("\n").as_bytes(), (&key(1), &Home::default())).unwrap_err();
         assert_eq!(error.code(), code, "{error}");
         assert!(error.message().contains(says), "{says}: {error}");
     }
@@ -451,8 +537,8 @@ mod tests {
                 "spent": {"us": 0}});
             let mut records = run();
             records[1].event = Event::Finished(serde_json::from_value(finished).unwrap());
-            let text = write(&records, &key(2), true).unwrap();
-            read(text.as_bytes(), &key(1)).map(drop)
+            let text = write(&records, (&key(2), &Home::default()), true).unwrap();
+            read(text.as_bytes(), (&key(1), &Home::default())).map(drop)
         };
         for content in [json!({"inline": {}}), json!({"size": {"bytes": u64::MAX}})] {
             taken(content).unwrap();
@@ -468,8 +554,8 @@ mod tests {
         let taken = |event: Event| {
             let mut records = run();
             records[1].event = event;
-            let text = write(&records, &key(2), true).unwrap();
-            read(text.as_bytes(), &key(1)).map(drop)
+            let text = write(&records, (&key(2), &Home::default()), true).unwrap();
+            read(text.as_bytes(), (&key(1), &Home::default())).map(drop)
         };
         let brought = |from: &str| {
             Event::Brought(Brought {
@@ -513,7 +599,7 @@ mod tests {
     #[test]
     fn a_forged_file_does_not_pass_for_ours() {
         // Everything fits but the authentication.
-        let text = write(&run(), &key(2), true).unwrap();
+        let text = write(&run(), (&key(2), &Home::default()), true).unwrap();
         let text = text.replace(&key(2).name(), &key(1).name());
         let mut lines: Vec<&str> = text.lines().collect();
         let mut chain = Digest::from([0; 32]);
@@ -524,7 +610,7 @@ mod tests {
         tail.chain = chain;
         let tail = serde_json::to_string(&tail).unwrap();
         lines[4] = &tail;
-        let error = read(lines.join("\n").as_bytes(), &key(1)).unwrap_err();
+        let error = read(lines.join("\n").as_bytes(), (&key(1), &Home::default())).unwrap_err();
         assert!(error.message().contains("it did not"), "{error}");
     }
 

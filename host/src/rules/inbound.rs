@@ -20,6 +20,7 @@ use unicode_normalization::char::decompose_compatible;
 use self::families::{HIDDEN, families_in, places_in};
 use super::flow::class::{Classes, Integrity};
 use super::sanitise::Caps;
+use super::scrub::free;
 use super::scrub::guess::Guess;
 use crate::words::id::{RunId, is_hidden};
 use crate::words::inert::{is_combining, visible};
@@ -177,11 +178,13 @@ fn change(value: &mut Value, other: &mut impl FnMut(&str) -> Option<String>) {
         }
         Value::Object(map) => {
             let keys: Vec<String> = map.keys().cloned().collect();
+            let mut numbers = 2..;
             for key in keys {
                 if let Some(changed) = other(&key)
                     && let Some(item) = map.remove(&key)
                 {
-                    map.insert(changed, item);
+                    let name = free(map, changed, &mut numbers);
+                    map.insert(name, item);
                 }
             }
             for item in map.values_mut() {

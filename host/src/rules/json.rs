@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
 };
@@ -141,41 +142,47 @@ impl<'de> Deserialize<'de> for Key {
 /// The one text of a value: keys in order, no blanks. Approvals and digests are bound to it.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     write_canonical(value, &mut text);
-    text
+    // Nothing but UTF-8 was written.
+    String::from_utf8(text).unwrap_or_default()
 }
 
-fn write_canonical(value: &Value, text: &mut String) {
+fn write_canonical(value: &Value, text: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {
-            text.push('[');
+            text.push(b'[');
             for (place, item) in items.iter().enumerate() {
                 if place > 0 {
-                    text.push(',');
+                    text.push(b',');
                 }
                 write_canonical(item, text);
             }
-            text.push(']');
+            text.push(b']');
         }
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by_key(|(key, _)| *key);
-            text.push('{');
+            text.push(b'{');
             for (place, (key, item)) in entries.into_iter().enumerate() {
                 if place > 0 {
-                    text.push(',');
+                    text.push(b',');
                 }
-                text.push_str(&Value::from(key.as_str()).to_string());
-                text.push(':');
+                write_plain(key, text);
+                text.push(b':');
                 write_canonical(item, text);
             }
-            text.push('}');
+            text.push(b'}');
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            text.push_str(&value.to_string());
+            write_plain(value, text);
         }
     }
+}
+
+/// A text, or a value without parts. To write to memory does not fail.
+fn write_plain(value: &impl Serialize, text: &mut Vec<u8>) {
+    let _written = serde_json::to_writer(text, value);
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! person has allowed counts for that wish at that place, as long as nothing speaks against it that they have not
 //! been told.
 
+mod readable;
 pub mod words;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::readable::Readable;
 use super::budget::is_overspending;
 use super::grant::Pattern;
 use super::server::asked::{form_of, is_form};
@@ -17,6 +19,9 @@ use super::server::form::Form;
 use crate::words::event::{Answer, Content, EffectKind, Event, Judged, Question, Record, Verdict};
 use crate::words::id::{Place, QuestionId, RunId, Seq};
 use crate::words::label::Label;
+
+/// Said of a call that waits, whatever for.
+pub const ASKED: &str = "this call waits for a person's answer";
 
 /// What becomes of a question where nobody is there to be asked.
 #[derive(

@@ -164,7 +164,7 @@ pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<S
 
 /// A name that none has: what stands under a key must not take the place of what stands under another. All of one object
 /// are numbered on, so that many of them take time linear in their number.
-fn free(
+pub(super) fn free(
     map: &Map<String, Value>,
     name: String,
     numbers: &mut impl Iterator<Item = usize>,

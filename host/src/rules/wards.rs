@@ -12,12 +12,16 @@ use super::caller::Caller;
 use super::deny;
 use super::grant::Pattern;
 use super::manifest::SurfaceWord;
+use super::script::PLUGIN;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Denial;
 use crate::words::id::ToolName;
 
 /// What is said to whoever may not, where nobody gives a reason (row A-11).
 pub const NOT_AUTHORIZED: &str = "Not authorized to perform this action.";
+
+/// What is said to a script that a line with a checker is about.
+const UNCHECKED: &str = "a checker is asked about calls of tools, and not about a script: a line with `verdict` before it decides about `script.run`";
 
 /// All wards of a policy, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +105,8 @@ impl Wards {
         checkers.chain(steps).chain(folded)
     }
 
-    /// Whether a line of permission turns a call away. What a checker says is asked when the call is made.
+    /// Whether a line of permission turns a call away. What a checker says is asked when the call is made; about a script nobody
+    /// asks one, so that its line is a no.
     ///
     /// # Errors
     /// The denial.
@@ -109,6 +114,9 @@ impl Wards {
         match self.ruling(tool, caller) {
             Some(Ruling::MayNot) => Err(deny("permission", NOT_AUTHORIZED)),
             Some(Ruling::Because(why)) => Err(deny("permission", why.as_str())),
+            Some(Ruling::Checker(_)) if tool.plugin() == PLUGIN => {
+                Err(deny("permission", UNCHECKED))
+            }
             Some(Ruling::May | Ruling::Checker(_)) | None => Ok(()),
         }
     }

@@ -25,10 +25,10 @@ pub(super) fn afterwards(records: &mut [Record]) {
         {
             texts.push(finished.label.clone());
         }
-        if !texts.is_empty()
-            && let Some(label) = record.event.label_mut()
-        {
-            *label = whole(label, &texts);
+        if !texts.is_empty() {
+            record
+                .event
+                .each_label(|label| *label = whole(label, &texts));
         }
     }
 }

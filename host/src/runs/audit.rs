@@ -6,15 +6,18 @@
 //! that there was more. Of a run that was interrupted, what came after its last pause may be missing
 //! without a trace, and so may a run as a whole.
 
-use super::host::{Places, open_journal};
+use super::host::{Places, Setup, home, open_journal};
 use super::left::Kept;
 use crate::edges::vault::Vault;
 use crate::gate::journal::{Journal, Provenance, Verified};
 use crate::rules::exported::{self, Exported};
+use crate::rules::flow::class::Classes;
+use crate::rules::flow::home::Home;
 use crate::rules::scrub::KnownSecrets;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Record;
 use crate::words::id::{RunId, Seq};
+use crate::words::key::HostKey;
 
 /// How often a run is looked at that seems to have lost its end: it may just be pausing, or ending, and its
 /// mark follows its records.
@@ -25,6 +28,7 @@ const LOOKS: usize = 3;
 pub struct Audit {
     journal: Journal,
     kept: Kept,
+    home: Home,
 }
 
 /// What was found of a run.
@@ -56,11 +60,20 @@ pub enum State {
 }
 
 impl Audit {
-    /// Opens the journal alone: looking at it needs no engine and no plugins.
+    /// Opens the journal of what a host is made of.
+    ///
+    /// # Errors
+    /// As [`Audit::open`].
+    pub fn of(setup: &Setup) -> Result<Self> {
+        let classes = &setup.policy.flows.classes;
+        Self::open((&setup.places, classes), &setup.vault)
+    }
+
+    /// Opens the journal alone, of a workspace whose sources have these classes: looking at it needs no engine and no plugins.
     ///
     /// # Errors
     /// As [`Journal::open`].
-    pub fn open(places: &Places, vault: &Vault) -> Result<Self> {
+    pub fn open((places, classes): (&Places, &Classes), vault: &Vault) -> Result<Self> {
         let known = KnownSecrets::default();
         // Records are free of what was known when they were kept.
         if let Err(error) = vault.teach(&known) {
@@ -69,6 +82,7 @@ impl Audit {
         Ok(Self {
             journal: open_journal(places)?.without(&known),
             kept: Kept::open(places)?,
+            home: home(places, classes),
         })
     }
 
@@ -144,8 +158,8 @@ impl Audit {
             .zip(&shown)
             .filter(|(one, other)| one != other);
         match changed.count() {
-            0 => exported::write(&records, self.journal.key(), vouched),
-            _ if redacted => exported::write(&shown, self.journal.key(), false),
+            0 => exported::write(&records, self.here(), vouched),
+            _ if redacted => exported::write(&shown, self.here(), false),
             count => {
                 let what = format!(
                     "the run `{run}` is not exported: {count} of its {} records hold what has become a secret since",
@@ -158,15 +172,32 @@ impl Audit {
         }
     }
 
+    fn here(&self) -> (&HostKey, &Home) {
+        (self.journal.key(), &self.home)
+    }
+
+    /// Reads an exported run as it counts in this workspace, without taking it in.
+    ///
+    /// # Errors
+    /// As [`exported::read`].
+    pub fn read(&self, bytes: &[u8]) -> Result<Exported> {
+        exported::read(bytes, self.here())
+    }
+
     /// Takes in an exported run; what was found of it.
     ///
     /// # Errors
     /// As [`exported::read`]; `BadInput` where the run is known, `DiskFailed`.
     pub async fn import(&self, bytes: &[u8]) -> Result<Finding> {
-        let Exported { records, authentic } = exported::read(bytes, self.journal.key())?;
-        let provenance = match authentic {
-            true => Provenance::Returned,
-            false => Provenance::Foreign,
+        let Exported {
+            records,
+            authentic,
+            moved,
+        } = self.read(bytes)?;
+        let provenance = match (authentic, moved) {
+            (true, false) => Provenance::Returned,
+            (true, true) => Provenance::Moved,
+            (false, _) => Provenance::Foreign,
         };
         let Some(run) = records.first().map(|first| first.run.clone()) else {
             return Err(Error::bug("an exported run without records was read"));

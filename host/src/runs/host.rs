@@ -11,7 +11,7 @@ use super::consult::Models;
 pub use super::goal::{Goal, Most, With};
 use super::known::{self, typed_args, typed_in, used_beside};
 use super::left::{Hold, Kept};
-use super::observe::{ending, show, treat, withhold};
+use super::observe::{ending, hush, show, treat, withhold};
 use super::provider::{Model, Provider};
 use super::served;
 use super::session::Earlier;
@@ -457,6 +457,7 @@ impl Host {
         tasks.drain().await;
         if self.is_left(&outcome) {
             self.leave(&hold, &run).await?;
+            hush(&mut outcome, caller.surface, self.policy());
             withhold(&mut outcome, caller.surface, self.policy());
             return Ok(Called { run, outcome });
         }

@@ -23,7 +23,7 @@ use crate::guests::tasks::Tasks;
 use crate::rules::caller::{Caller, Invocation};
 use crate::rules::grant::Pattern;
 use crate::rules::json as text;
-pub use crate::rules::questions::Waiting;
+pub use crate::rules::questions::{Readable, Waiting};
 use crate::rules::script::{Left, Recall, TOOL, in_doubt, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{

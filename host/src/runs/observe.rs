@@ -11,7 +11,7 @@ use crate::rules::flow::handles::{Naming, READ};
 use crate::rules::inbound::Marks;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
-use crate::rules::questions::Waiting;
+use crate::rules::questions::{ASKED, Readable, Waiting};
 use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::script::TOOL;
 use crate::rules::scrub::guess::Guess;
@@ -122,16 +122,35 @@ const ENDED: &str = "what came of the script is secret, and goes to no model, no
 /// they see the name: so the list of them is named.
 const READ_ELSEWHERE: &str = "a person finds it with `lazaret ask list`, and answers it there";
 
+/// What the model of a client is told of a call that waits in place of the words of the question. They quote what handles
+/// hold and what a stranger wrote; as far as it may read them they stand beside ([`Host::readable`]), and there is said how the
+/// question is allowed, if that is all of it.
+pub(super) fn hush(outcome: &mut Outcome, surface: Surface, policy: &Policy) {
+    if let Err(error) = &mut outcome.result
+        && error.code() == Code::Asked
+        && surface.is_for_models()
+    {
+        *error = hushed(error).with_words(str::to_owned, |hint| policy.without_origin(hint));
+    }
+}
+
+fn hushed(asked: &Error) -> Error {
+    let stays = |hint: &&String| !hint.contains(" ask allow ") && !hint.contains(" ask always ");
+    let hints = asked.hints().iter().filter(stays).cloned();
+    hints.fold(Error::new(Code::Asked, ASKED), Error::hint)
+}
+
 impl Host {
-    /// Of the questions of a run those that whoever is on the other side of a surface may read, and whether there are more.
+    /// The questions of a run as whoever is on the other side of a surface may read them, and whether there are more.
     #[must_use]
-    pub fn readable<'a>(
-        &self,
-        waiting: &'a [Waiting],
-        surface: Surface,
-    ) -> (Vec<&'a Waiting>, bool) {
-        let reads = |one: &&Waiting| !is_withheld(&one.label, surface, self.policy());
-        let readable: Vec<&Waiting> = waiting.iter().filter(reads).collect();
+    pub fn readable(&self, waiting: &[Waiting], surface: Surface) -> (Vec<Readable>, bool) {
+        let policy = self.policy();
+        let told = |one: &&Waiting| !is_withheld(&one.label, surface, policy);
+        let read = |one: &Waiting| match surface.is_for_models() {
+            true => Readable::by_model(one, policy),
+            false => Readable::by_person(one),
+        };
+        let readable: Vec<Readable> = waiting.iter().filter(told).map(read).collect();
         let more = readable.len() < waiting.len();
         (readable, more)
     }
@@ -188,7 +207,7 @@ pub(super) fn treat(outcome: &mut Outcome, surface: Surface, policy: &Policy) ->
         Ok(value) => inbound.tell(value, how),
         Err(error) => {
             let mut said = json!([error.message(), error.issue_list()]);
-            *error = error.with_words(read, str::to_owned);
+            *error = error.with_words(read, read);
             inbound.treat(&mut said, how)
         }
     }
@@ -245,6 +264,18 @@ fn failure(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_error_of_a_call_that_waits_says_where_all_that_is_asked_is_read_and_no_more() {
+        let asked = Error::new(Code::Asked, "May it call `mail.send` with canary?")
+            .hint("it is asked by `ask` in lazaret.toml")
+            .hint("lazaret ask show abc123   (all that is asked)")
+            .hint("lazaret ask allow abc123")
+            .hint("lazaret ask always abc123   (its values)");
+        let hushed = hushed(&asked);
+        assert_eq!((hushed.code(), hushed.message()), (Code::Asked, ASKED));
+        assert_eq!(hushed.hints(), &asked.hints()[..2]);
+    }
 
     /// Advice for the operator would have a model ask for it.
     #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::host::{Host, Places, home, open_files};
 use crate::rules::flow::class::Classes;
 use crate::words::error::Result;
-use crate::words::event::{Event, Record};
+use crate::words::event::Record;
 use crate::words::label::Label;
 
 impl Host {
@@ -36,20 +36,18 @@ pub fn save_told(
 
 /// What influences whoever reads all of these.
 fn influence(records: &[Record]) -> Label {
-    let labels = records.iter().map(|record| {
-        if let Event::Started(started) = &record.event {
-            return started.influence();
-        }
+    let mut all = Label::default();
+    for record in records {
         let mut event = record.event.clone();
-        event.label_mut().cloned().unwrap_or_default()
-    });
-    labels.fold(Label::default(), |all, label| all.join(&label))
+        event.each_label(|label| all = all.join(label));
+    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::event::{Content, EffectKind, Judged, Verdict};
+    use crate::words::event::{Content, EffectKind, Event, Judged, Verdict};
     use crate::words::id::{Place, RunId, Seq};
     use crate::words::label::{Sort, Source};
 

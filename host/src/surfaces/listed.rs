@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::gate::journal::Provenance;
 use crate::rules::flow::{Handed, Inside};
 use crate::rules::server::asked::form_of;
-use crate::runs::left::Waiting;
+use crate::runs::left::{Readable, Waiting};
 use crate::surfaces::question::as_far_as_shown;
 use crate::words::event::{End, Event, Record, Started};
 use crate::words::inert::visible;
@@ -113,6 +113,16 @@ pub fn question(waiting: &Waiting) -> Value {
     })
 }
 
+/// The same as somebody may read it who waits for its answer, and whether that is all of it.
+#[must_use]
+pub fn readable(one: &Readable) -> Value {
+    let mut told = question(&one.waiting);
+    if let Some(told) = told.as_object_mut() {
+        told.insert("whole".to_owned(), one.whole.into());
+    }
+    told
+}
+
 /// The same for whoever is to answer it: with what the handles in it hold.
 #[must_use]
 pub fn question_in_full(waiting: &Waiting, handed: &[Handed]) -> Value {
@@ -165,6 +175,7 @@ mod tests {
         for (provenance, all) in [
             (Provenance::Here, false),
             (Provenance::Returned, true),
+            (Provenance::Moved, true),
             (Provenance::Foreign, true),
         ] {
             assert_eq!(is_all(&last, provenance), all, "{provenance:?}");

@@ -5,11 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::rules::flow::handles::has_handle;
 use crate::rules::flow::{Handed, Inside, brief};
 use crate::rules::questions::words;
 use crate::rules::rendered::fenced;
-use crate::runs::left::Waiting;
+use crate::runs::left::{Readable, Waiting};
 use crate::surfaces::again;
 use crate::surfaces::paint::sentence;
 use crate::words::event::Content;
@@ -96,28 +95,18 @@ pub(super) struct Next {
 }
 
 /// A question, one of so many that are told together, and what follows it: how it is allowed where that is all of it, where all
-/// of it is read where it is not, and how it is denied where nobody reads it anywhere. Beside it, whether that is all of it.
-/// What handles hold is not added: models may read such a text.
-pub(super) fn told(waiting: &Waiting, together: usize, next: Next) -> (String, bool) {
-    let most = QUESTION_CHARS.checked_div(together);
+/// of it is read where it is not, and how it is denied where nobody reads it anywhere. What handles hold is not added: models
+/// may read such a text.
+pub(super) fn told(one: &Readable, together: usize, next: Next) -> String {
+    let (waiting, most) = (&one.waiting, QUESTION_CHARS.checked_div(together));
     let shown = Shown::of(text(waiting, &[]), most.unwrap_or(QUESTION_CHARS));
-    let whole = shown.missing == 0 && shows_all(&waiting.content);
+    let whole = shown.missing == 0 && one.whole;
     let (said, next) = match (whole, unseen(&waiting.content)) {
         (true, _) => ("", next.allow),
         (false, Some(_)) => ("", next.deny),
         (false, None) => ("This is not all that is asked. ", next.look),
     };
-    let text = format!("{}\n\n{said}{}", shown.text, again::hint(&next));
-    (text, whole)
-}
-
-/// Whether arguments, written out, are all that is meant by them.
-fn shows_all(content: &Content) -> bool {
-    match content {
-        Content::Inline(args) => !has_handle(args),
-        Content::Empty => true,
-        Content::Stored { .. } | Content::Size { .. } => false,
-    }
+    format!("{}\n\n{said}{}", shown.text, again::hint(&next))
 }
 
 /// Arguments, one a line and whole.
@@ -208,9 +197,11 @@ mod tests {
             look: "LOOK".to_owned(),
             deny: "DENY".to_owned(),
         };
-        let (text, whole) = told(&waiting(content.clone()), together, next);
-        assert_eq!(whole, text.contains("ALLOW"), "{text}");
-        text
+        told(
+            &Readable::by_person(&waiting(content.clone())),
+            together,
+            next,
+        )
     }
 
     #[test]

@@ -151,14 +151,15 @@ pub async fn questions(host: &Host, run: &RunId) -> Result<Vec<Value>> {
     Ok(waiting.iter().map(listed::question).collect())
 }
 
-/// The same as whoever is on the other side of this surface may read them: of what is secret no model is told.
+/// The same as whoever is on the other side of this surface may read them, and of each whether that is all of it: of what is
+/// secret no model is told.
 ///
 /// # Errors
 /// As [`waiting`].
 pub async fn questions_for(host: &Host, run: &RunId, surface: Surface) -> Result<Vec<Value>> {
     let waiting = waiting(host, run).await?;
     let (readable, _) = host.readable(&waiting, surface);
-    Ok(readable.into_iter().map(listed::question).collect())
+    Ok(readable.iter().map(listed::readable).collect())
 }
 
 /// Calls a tool for a client, whatever comes of it: failures are envelopes too. `run` is from [`Host::new_run`].

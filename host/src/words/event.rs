@@ -5,6 +5,7 @@
 
 pub mod asked;
 pub mod attempted;
+mod labels;
 mod remade;
 pub mod session;
 mod sight;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lazaret::guests::compile::Compiler;
 use lazaret::rules::exported;
+use lazaret::rules::flow::home::Home;
 use lazaret::rules::manifest::Manifest;
 use lazaret::rules::signed::{Claim, SigningKey};
 use lazaret::words::id::{Digest, RunId};
@@ -193,7 +194,8 @@ pub(super) async fn import(host: &Rigged, (policy, source): (&str, &str)) -> Run
     // Another host's key: nothing here vouches for it.
     let key = HostKey::new(&[9; 32]);
     let records = elsewhere.records(&called.run).await;
-    let exported = exported::write(&records, &key, true).expect("it has records");
+    let exported =
+        exported::write(&records, (&key, &Home::default()), true).expect("it has records");
     let taken = host.audit().import(exported.as_bytes()).await;
     taken.expect("it can be taken in");
     called.run

@@ -48,7 +48,8 @@ impl Tally {
 /// # Panics
 /// With all that is wrong.
 pub async fn check(scene: &Scene, name: &str, run: &RunId, witness: &Witness) -> Tally {
-    let audit = Audit::open(&scene.places(), &Vault::default()).expect("the journal opens");
+    let (places, classes) = (scene.places(), Classes::default());
+    let audit = Audit::open((&places, &classes), &Vault::default()).expect("the journal opens");
     let found = audit.verify(run).await.expect("the run is there");
     let records = audit.journal().records(run).await.expect("its records");
     drop(audit);
@@ -168,7 +169,8 @@ fn unlabelled(scene: &Scene, name: &str, records: &[Record]) -> Vec<String> {
 
 /// As a run that reads the file later finds it.
 fn file_label(scene: &Scene, file: &Path) -> Label {
-    let audit = Audit::open(&scene.places(), &Vault::default()).expect("the journal opens");
+    let (places, classes) = (scene.places(), Classes::default());
+    let audit = Audit::open((&places, &classes), &Vault::default()).expect("the journal opens");
     let labels = Labels::open(&scene.places(), audit.journal(), &Classes::default())
         .expect("the labels open");
     labels.file(file).expect("its label is there")

@@ -315,6 +315,54 @@ fn what_another_host_wrote_is_not_taken() {
         .says(&["there is no handle `h2`", "imported from another host"]);
 }
 
+/// `inbox` is anybody's where the run was, and the user's own where it goes on: what it has read there stays a stranger's.
+#[test]
+fn what_a_run_of_another_workspace_has_read_is_worth_no_more_here() {
+    let station = held();
+    station
+        .run(&["runs", "export", "last", "--output", "run.jsonl"])
+        .ends(0);
+    let own = MOUNTS.replace("path = \"inbox\"", "path = \"inbox\"\nown = true");
+    let other = Station::scripted("[\"files.*\"]", &[DONE], &own);
+    other.write("inbox/keep", "");
+    other.write("out/keep", "");
+    std::fs::copy(station.state().join("key"), other.state().join("key")).unwrap();
+    other.trust();
+    let first = station.read("run.jsonl");
+    let run = first
+        .split('"')
+        .find(|word| word.starts_with("20"))
+        .unwrap();
+    let file = station.workspace().join("run.jsonl");
+    other
+        .run(&["runs", "import", file.to_str().unwrap()])
+        .ends(0);
+    other
+        .run(&["run", "Go on.", "--with", &format!("{run}:h2=letter")])
+        .ends(0);
+    let brought = other.records();
+    let brought = brought.iter().find(|one| one["event"] == "brought");
+    let label = brought.expect("it begins with it")["label"].to_string();
+    assert!(label.contains("file:inbox"), "{label}");
+    assert!(label.contains("file:/workspace"), "{label}");
+    // In another workspace other records vouch: nothing that was judged there is taken over.
+    other
+        .run(&["runs", "replay", run, "--until", "1", "--fork"])
+        .ends(3)
+        .says(&["was made in another workspace", "--with"]);
+    other
+        .run(&["runs", "verify", run])
+        .ends(0)
+        .prints(&["in another workspace"]);
+    // Where its records lie is not told.
+    let head = first.lines().next().unwrap();
+    let folder = station.workspace().display().to_string();
+    assert!(
+        head.contains("\"stamp\"") && !head.contains(&folder),
+        "{head}"
+    );
+}
+
 /// A journal lies where others may write, so what it says of a label counts only as it was written.
 #[test]
 fn a_label_that_somebody_has_changed_is_not_taken() {

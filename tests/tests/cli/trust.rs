@@ -382,6 +382,35 @@ fn what_is_trusted_and_cannot_be_used_is_said_so() {
     assert_eq!(told["ok"], false);
 }
 
+/// Nothing stands around what the host makes itself, and whoever writes such a line thinks that something does.
+#[test]
+fn lines_that_stand_around_less_than_they_say_are_named() {
+    let station = Station::new();
+    let steps = "[[steps]]\ntools = \"*\"\nbefore = \"clock.now\"\nobserve = true\n";
+    let checked = "[[permissions]]\ntools = \"*\"\nsurfaces = [\"mcp\"]\nchecker = \"clock.now\"\n";
+    let at_once = "[at_once]\n\"script.run\" = 1\n\"*\" = 4\n";
+    station.write("lazaret.toml", [steps, checked, at_once].concat());
+    let said = station.run(&["policy", "trust"]).ends(0).says(&[
+        "[[steps]] `*` does not stand around `handle.isolate`, `handle.consult`, `script.run`",
+        "[at_once] `script.run` counts no script",
+        "[[permissions]] `*` with a `checker` is a no to scripts",
+    ]);
+    assert!(!said.err.contains("[at_once] `*`"), "{said}");
+    let blocked = "block = [\"handle.isolate\", \"handle.consult\", \"script.run\"]\n";
+    let allowed = "[[permissions]]\ntools = \"script.run\"\nverdict = true\n";
+    for less in [
+        [blocked, steps, checked].concat(),
+        [allowed, checked].concat(),
+    ] {
+        station.write("lazaret.toml", less);
+        let said = station.run(&["policy", "trust"]).ends(0);
+        assert!(
+            !said.err.contains("stand around") && !said.err.contains("is a no"),
+            "{said}"
+        );
+    }
+}
+
 #[test]
 fn who_wants_to_hear_the_outcome_alone_hears_nothing_else() {
     let station = Station::new();

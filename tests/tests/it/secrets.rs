@@ -116,6 +116,55 @@ async fn what_a_server_reflects_reaches_no_exit_of_a_hostile_guest() {
     assert_eq!(files_with(CANARY, folder.folder()), [""; 0]);
 }
 
+/// What is held is held without it, and so is whatever is made of that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_reflects_is_held_without_the_secret() {
+    let server = Server::start().await;
+    server.say(vec![Answer {
+        path: "/".to_owned(),
+        reflect: true,
+        ..Answer::default()
+    }]);
+    let to = format!("http://127.0.0.1:{}/", server.port());
+    let policy = format!(
+        r#"
+[flow]
+hold = "untrusted"
+[mounts.out]
+path = "out"
+access = "write"
+own = true
+workspace = true
+[grants."files.write"]
+mounts = {{ out = "write" }}
+[grants."hostile.send_each"]
+fetch = [{{ url = "{to}", private = true }}]
+secrets = [{{ name = "canary", to = "{to}", header = "x-key" }}]
+"#
+    );
+    let rig = Rig::of("").kept().await.policy(&policy);
+    let host = rig.guest("hostile").secret("canary", CANARY).open().await;
+    let source = format!(
+        "const requests = [{{url: '{to}', headers: ['x-key={{{{secret:canary}}}}']}}];
+         const held = await tools.hostile.send_each({{requests}});
+         const content = await tools.handle.template({{template: 'got {{it}}', values: {{it: held}}}});
+         await tools.files.write({{path: 'out/got.txt', content}});
+         const made = await tools.handle.isolate({{code: '(all) => all', of: [held]}});
+         return [await reveal(held), await reveal(content), await reveal(made), JSON.stringify(held)]"
+    );
+    let called = host.script(&source).await;
+    let said = rig::value(&called.outcome).to_string();
+    assert_eq!(said.matches("x-key").count(), 3, "{said}");
+    assert_nowhere("what is shown", &said);
+    let records = serde_json::to_string(&host.records(&called.run).await).unwrap();
+    assert_nowhere("the journal", &records);
+    assert!(server.sent()[0].contains(CANARY));
+    let folder = host.close();
+    let got = std::fs::read_to_string(folder.path("out/got.txt")).expect("it is written");
+    assert!(got.contains("x-key"), "{got}");
+    assert_eq!(files_with(CANARY, folder.folder()), [""; 0]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_guest_that_knows_a_secret_cannot_tell_it() {
     let server = Server::start().await;

@@ -142,6 +142,23 @@ async fn a_checker_sees_the_validated_input_and_who_asks() {
     );
 }
 
+/// Nobody asks a checker about a script: rather than pass unasked, it is turned away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_with_a_checker_is_a_no_to_scripts() {
+    let source = "return (await tools.text.count({text: 'a b'})).words";
+    let line = "[[permissions]]\ntools = \"*\"\nchecker = \"acl.run\"";
+    let yes = saying::component("acl", &json!({}), "true");
+    let rig = Rig::of(line).component("acl", &yes).open().await;
+    let called = rig.script(source).await;
+    let (code, why) = failure(&called.outcome).expect("it is turned away");
+    assert_eq!(code, Code::Denied);
+    assert!(why.contains("not about a script"), "{why}");
+    let before = format!("[[permissions]]\ntools = \"script.run\"\nverdict = true\n{line}");
+    let rig = Rig::of(&before).component("acl", &yes).open().await;
+    let called = rig.script(source).await;
+    assert_eq!(*rig::value(&called.outcome), json!(2));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_stands_around_calls_only_looks() {
     for (key, more, says) in [
@@ -677,4 +694,25 @@ async fn one_call_more_than_may_be_made_at_once_is_refused_and_may_come_again() 
     assert!(first.result.is_ok(), "{first:?}");
     let (_, third) = called(&rig, Surface::Cli, get()).await;
     assert!(third.result.is_ok(), "{third:?}");
+}
+
+/// What the host makes itself is counted as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn so_many_functions_run_apart_at_once() {
+    let rig = Rig::of("[at_once]\n\"handle.isolate\" = 1").open().await;
+    let code = "() => { let n = 0; for (let i = 0; i < 100000; i++) n += i; return n }";
+    let source = format!(
+        "const calls = [1, 2, 3].map(() => tools.handle.isolate({{code: {code:?}, of: []}}));
+         const ends = await Promise.allSettled(calls);
+         return ends.map(end => end.status === 'fulfilled' ? 'done' : end.reason.code)"
+    );
+    let called = rig.script(&source).await;
+    let mut ends: Vec<&str> = rig::value(&called.outcome)
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    ends.sort_unstable();
+    assert_eq!(ends, ["busy", "busy", "done"]);
 }

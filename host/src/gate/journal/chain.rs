@@ -24,6 +24,8 @@ pub enum Provenance {
     Here,
     /// They were exported here and have come back as they left.
     Returned,
+    /// They were exported by this host in another workspace, whose files, services and records may be others.
+    Moved,
     /// They were imported from elsewhere, and may say anything.
     Foreign,
 }
@@ -35,6 +37,7 @@ impl Provenance {
             Self::Here => [0],
             Self::Returned => [1],
             Self::Foreign => [2],
+            Self::Moved => [3],
         }
     }
 }
@@ -258,6 +261,7 @@ pub(super) fn provenance(database: &Connection, run: &str) -> Result<Provenance>
     Ok(match found.optional().map_err(explain_read)? {
         None => Provenance::Here,
         Some(1) => Provenance::Returned,
+        Some(2) => Provenance::Moved,
         Some(_) => Provenance::Foreign,
     })
 }
@@ -403,6 +407,8 @@ mod tests {
             link("a", [1, 9, 3], "x", here),
             link("a", [1, 2, 9], "x", here),
             link("a", [1, 2, 3], "y", here),
+            link("a", [1, 2, 3], "x", Provenance::Returned),
+            link("a", [1, 2, 3], "x", Provenance::Moved),
             link("a", [1, 2, 3], "x", Provenance::Foreign),
         ] {
             assert!(!other.fits(&key(), &first, &value));

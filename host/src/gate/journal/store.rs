@@ -290,7 +290,11 @@ pub(super) fn import(
         if known > 0 {
             return Ok(false);
         }
-        let authentic = i64::from(provenance == Provenance::Returned);
+        let authentic: i64 = match provenance {
+            Provenance::Returned => 1,
+            Provenance::Moved => 2,
+            Provenance::Here | Provenance::Foreign => 0,
+        };
         let import = "INSERT OR ABORT INTO imports (run, authentic) VALUES (?1, ?2)";
         writing.execute(import, params![run.as_str(), authentic])?;
         write_contents(&writing, contents)?;

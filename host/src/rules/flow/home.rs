@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::class::{Class, Classes, Integrity, Secrecy};
+use crate::words::key::HostKey;
 use crate::words::label::{Label, Sort, Source};
 
 /// A workspace, and what its policy says of sources.
@@ -51,6 +52,19 @@ impl Home {
             private: of(|class| class.secrecy == Secrecy::Private),
             secret: of(|class| class.secrecy == Secrecy::Secret),
         }
+    }
+
+    /// What each of these labels is worth here.
+    pub fn stamp_all<'a>(&self, labels: impl Iterator<Item = &'a Label>) -> Stamp {
+        let none = self.stamp(&Label::default());
+        labels.fold(none, |all, label| all.and(&self.stamp(label)))
+    }
+
+    /// The same workspace for what leaves: where its records lie is in no name of it.
+    #[must_use]
+    pub fn veiled(&self, key: &HostKey) -> Self {
+        let name = key.mac("workspace", &[self.name.as_bytes()]);
+        Self::new(name.to_string(), self.classes.clone())
     }
 
     /// Whether a label was stored here.
@@ -112,6 +126,36 @@ impl Home {
 fn is_page(source: &Source) -> bool {
     let behind = source.behind_scalar();
     behind.as_ref().unwrap_or(source).sort() == Sort::Web
+}
+
+impl Stamp {
+    /// Both, of one workspace.
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            home: self.home.clone(),
+            untrusted: self.untrusted.join(&other.untrusted),
+            private: self.private.join(&other.private),
+            secret: self.secret.join(&other.secret),
+        }
+    }
+
+    /// What it says of this label, of several. Past the bound of a label it says of many what it says of one.
+    #[must_use]
+    pub fn about(&self, label: &Label) -> Self {
+        let of = |all: &Label| {
+            let known = label
+                .sources()
+                .filter(|source| all.covers(&Label::of((*source).clone())));
+            let known = known.cloned();
+            known.fold(Label::default(), |all, source| all.with(source))
+        };
+        Self {
+            home: self.home.clone(),
+            untrusted: of(&self.untrusted),
+            private: of(&self.private),
+            secret: of(&self.secret),
+        }
+    }
 }
 
 /// What stands for these sources: `other`, and a scalar of it for scalars.

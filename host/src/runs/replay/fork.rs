@@ -17,17 +17,12 @@ impl Host {
     /// Makes a run that begins with another one's turns up to that one; [`Host::resume`] goes on with it.
     ///
     /// # Errors
-    /// `NotFound`; `Denied` for a run of another host, or one in which a text was adopted by then, `Corrupt` for one whose records are not as they were written;
+    /// `NotFound`; `Denied` for a run of another host or workspace, or one in which a text was adopted by then, `Corrupt` for one whose records are not as they were written;
     /// `BadInput` for one that has no turns, or not so many.
     pub async fn fork(&self, run: &RunId, turn: u32) -> Result<RunId> {
         let (records, verified) = self.journal().verified(run).await?;
         verified.check()?;
-        if verified.provenance == Provenance::Foreign {
-            let what =
-                format!("the run `{run}` was imported from another host, so nothing in it goes on");
-            return Err(Error::new(Code::Denied, what)
-                .hint("begin anew; `lazaret runs show` shows what it did"));
-        }
+        check_home(run, verified.provenance)?;
         let Wished::Goal(goal) = wished_in(run, &records)? else {
             let what = format!("the run `{run}` is one call or script, which has no turns");
             return Err(Error::bad_input(what).hint("run it anew"));
@@ -54,6 +49,25 @@ impl Host {
         drop(hold);
         Ok(goal.run)
     }
+}
+
+/// In another workspace other records vouch, and what was nobody's witness there is one here.
+fn check_home(run: &RunId, provenance: Provenance) -> Result<()> {
+    let (whose, hint) = match provenance {
+        Provenance::Here | Provenance::Returned => return Ok(()),
+        Provenance::Moved => (
+            "was made in another workspace",
+            format!(
+                "fork it there, or begin anew with what it holds: lazaret run … --with {run}:HANDLE"
+            ),
+        ),
+        Provenance::Foreign => (
+            "was imported from another host",
+            "begin anew; `lazaret runs show` shows what it did".to_owned(),
+        ),
+    };
+    let what = format!("the run `{run}` {whose}, so nothing in it goes on");
+    Err(Error::new(Code::Denied, what).hint(hint))
 }
 
 /// What a person has made their own words in a run is not theirs in another one, and its model has read it as such.

@@ -100,8 +100,8 @@ impl Open {
 /// One life of a script.
 pub(super) struct Life<'a> {
     script: &'a Script<'a>,
-    /// The record of the judgement that let it begin.
-    seq: Seq,
+    /// The script, as whoever wishes its calls; below the record of the judgement that let it begin.
+    wisher: Caller,
     begun: Scripted,
     recall: Recall,
     /// What the script waits for, by position.
@@ -130,9 +130,14 @@ impl<'a> Life<'a> {
         let repeatable = |tool: &str| script.station.catalog.is_repeatable(tool);
         let recall = Recall::of(records, &script.caller.place, repeatable);
         let begun = recall.scripted.clone().unwrap_or_else(|| script.begin());
+        let wisher = Caller {
+            parent: seq,
+            origin: Origin::Script,
+            ..script.caller.clone()
+        };
         Self {
             script,
-            seq,
+            wisher,
             begun,
             recall,
             wishes: BTreeMap::new(),
@@ -161,8 +166,8 @@ impl<'a> Life<'a> {
         };
         let journal = self.script.station.gate.journal();
         let event = Event::Scripted(self.begun.clone());
-        journal.append(&self.script.caller.run, self.seq, event)?;
-        self.script.load(engine, self.seq).await?;
+        journal.append(&self.script.caller.run, self.wisher.parent, event)?;
+        self.script.load(engine, self.wisher.parent).await?;
         self.check_time()?;
         let (mut guest, mut said) = self.start(engine).await?;
         let before_ms = self.spent.cpu_ms;
@@ -273,7 +278,7 @@ impl<'a> Life<'a> {
             let message = station.scrub.clean(&line);
             if self.recall.settled.is_empty() {
                 let glimpse = Glimpse::Said {
-                    of: self.seq,
+                    of: self.wisher.parent,
                     tool: TOOL.to_owned(),
                     level,
                     message: message.clone(),
@@ -368,7 +373,7 @@ impl<'a> Life<'a> {
             return (Label::default(), Label::default());
         };
         let called = (tool, Some(args));
-        let read = station.catalog.behind(called, &self.wisher(), policy);
+        let read = station.catalog.behind(called, &self.wisher, policy);
         let kept = classes.told_of(&read.without(&self.label));
         let held = known.handles().worst_in(args).of_scalar();
         let counting = |told: Label| classes.counting(told, &self.label);
@@ -380,7 +385,7 @@ impl<'a> Life<'a> {
         let station = self.script.station;
         station
             .catalog
-            .is_seen(tool, &self.wisher(), station.gate.policy())
+            .is_seen(tool, &self.wisher, station.gate.policy())
     }
 
     /// Who may read what a handle will hold that is not there yet, where its name was foreseen: whatever the calls bring that
@@ -392,23 +397,13 @@ impl<'a> Life<'a> {
         if !args.json().is_some_and(is_foreseen) {
             return Label::default();
         }
-        let wisher = self.wisher();
         let open = self.wishes.values().filter_map(|open| match &open.wish {
             Wish::Call { tool, args } => Some((tool.as_str(), args.json())),
             Wish::Rest { .. } => None,
         });
-        let behind = open.map(|called| station.catalog.behind(called, &wisher, policy));
+        let behind = open.map(|called| station.catalog.behind(called, &self.wisher, policy));
         let behind = behind.fold(Label::default(), |all, label| all.join(&label.of_scalar()));
         policy.flows.classes.counting(behind, &self.label)
-    }
-
-    /// The script, as whoever wishes its calls.
-    fn wisher(&self) -> Caller {
-        Caller {
-            parent: self.seq,
-            origin: Origin::Script,
-            ..self.script.caller.clone()
-        }
     }
 
     /// Where a call stands that earlier lives may have begun.
@@ -563,7 +558,7 @@ impl<'a> Life<'a> {
             place: self.script.caller.place.inside(position),
             label: under.clone(),
             deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
-            ..self.wisher()
+            ..self.wisher.clone()
         };
         let request = Request {
             tool: tool.clone(),
@@ -638,7 +633,7 @@ impl<'a> Life<'a> {
         let place = self.script.caller.place.inside(position);
         let journal = self.script.station.gate.journal();
         let run = &self.script.caller.run;
-        let stamp = journal.append(run, self.seq, Event::Rested { place })?;
+        let stamp = journal.append(run, self.wisher.parent, Event::Rested { place })?;
         Ok(Settled {
             position,
             at: stamp.at,

@@ -56,7 +56,7 @@ impl Count {
 /// Shows what was decided in a run, one line each, and nothing else.
 pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
-    let audit = &Audit::open(&setup.places, &setup.vault)?;
+    let audit = &Audit::of(&setup)?;
     let journal = audit.journal();
     let run = scene.find(journal, run).await?;
     let mut count = Count::default();
@@ -314,6 +314,7 @@ fn line_of_finding(finding: &Finding) -> String {
     let imported = match finding.provenance {
         Provenance::Here => "",
         Provenance::Returned => ", exported here and imported again",
+        Provenance::Moved => ", exported here in another workspace and imported",
         Provenance::Foreign => ", imported",
     };
     let records = print::counted(finding.records.try_into().unwrap_or(usize::MAX), "record");
@@ -342,7 +343,7 @@ pub(super) async fn export(
     output: Option<&Path>,
 ) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
-    let audit = Audit::open(&setup.places, &setup.vault)?;
+    let audit = Audit::of(&setup)?;
     let run = scene.find(audit.journal(), run).await?;
     let lines = match format {
         Format::Records => audit.export(&run, redacted).await?,

@@ -174,7 +174,7 @@ fn program() -> Finding {
 
 /// Whether the journal opens and is read, and its folder takes another file; that each record is as it was written is for `lazaret runs verify`.
 async fn look_at_journal(config: &Config) -> Result<()> {
-    let audit = Audit::open(&config.setup.places, &config.setup.vault)?;
+    let audit = Audit::of(&config.setup)?;
     audit.journal().listed(1).await?;
     match &config.setup.places.records {
         Records::Folder(path) => probe(&StateFolder::open(path)?),

@@ -216,7 +216,7 @@ impl Runs {
 /// The journal alone: looking at it needs no engine and no plugins.
 pub(super) fn open(scene: &Scene) -> Result<Audit> {
     let setup = scene.look_at_config()?.setup;
-    Audit::open(&setup.places, &setup.vault)
+    Audit::of(&setup)
 }
 
 async fn list(journal: &Journal, scene: &Scene, (chosen, limit): (&Chosen, usize)) -> Result<u8> {
@@ -281,7 +281,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
     };
     let end = match provenance {
         Provenance::Here => state(last).1,
-        Provenance::Returned | Provenance::Foreign => {
+        Provenance::Returned | Provenance::Moved | Provenance::Foreign => {
             format!("{} {}", state(last).1, warn("(imported)"))
         }
     };
@@ -296,7 +296,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
 
 async fn show(scene: &Scene, run: &str) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
-    let audit = &Audit::open(&setup.places, &setup.vault)?;
+    let audit = &Audit::of(&setup)?;
     let journal = audit.journal();
     let run = scene.find(journal, run).await?;
     let records = journal.records(&run).await?.into_iter();
@@ -312,7 +312,9 @@ async fn show(scene: &Scene, run: &str) -> Result<u8> {
         .map_or(String::new(), |first| time(first.at));
     let imported = match journal.provenance(&run).await? {
         Provenance::Here => String::new(),
-        Provenance::Returned | Provenance::Foreign => format!(" {}", warn("(imported)")),
+        Provenance::Returned | Provenance::Moved | Provenance::Foreign => {
+            format!(" {}", warn("(imported)"))
+        }
     };
     print::line(format!("{} {}{imported}", strong(&run), faint(began)));
     let mut transcript = Transcript::of(&setup.policy);

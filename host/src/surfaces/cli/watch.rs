@@ -15,7 +15,7 @@ use crate::words::id::Seq;
 /// nowhere.
 pub(super) async fn watch(scene: &Scene, run: &str, from: Seq) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
-    let audit = Audit::open(&setup.places, &setup.vault)?;
+    let audit = Audit::of(&setup)?;
     let journal = audit.journal();
     let run = scene.find(journal, run).await?;
     let provenance = journal.provenance(&run).await?;

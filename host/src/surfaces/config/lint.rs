@@ -10,6 +10,7 @@ mod records;
 mod servers;
 mod sinks;
 mod twice;
+mod unwarded;
 mod vouched;
 mod witnesses;
 
@@ -179,6 +180,7 @@ impl Look<'_> {
         for (table, tools) in permissions.chain(steps).chain(at_once) {
             self.about_nothing(table, &format!("{table} `{tools}`"), &tools);
         }
+        self.unwarded();
     }
 
     /// Says so where a line is about no tool.

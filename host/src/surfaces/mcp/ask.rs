@@ -18,6 +18,7 @@ use super::tools::Which;
 use super::{ticket, told};
 use crate::rules::flow::Handed;
 use crate::rules::json;
+use crate::rules::questions::ASKED;
 use crate::runs::left::Waiting;
 use crate::surfaces::question::Shown;
 use crate::surfaces::wish::Answered;
@@ -375,7 +376,7 @@ pub(super) async fn taken(
 
 /// A call whose question nobody decided: it waits for `lazaret ask`.
 fn undecided(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolResponse {
-    let error = Error::new(Code::Asked, "this call waits for a person's answer");
+    let error = Error::new(Code::Asked, ASKED);
     let mut answered = call.refused(&error);
     answered.waits = Some(run.clone());
     pending(call, &answered, waiting)

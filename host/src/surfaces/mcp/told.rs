@@ -14,7 +14,7 @@ use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
 use crate::rules::scrub::clean_strings;
 use crate::runs::host::Host;
-use crate::runs::left::Waiting;
+use crate::runs::left::{Readable, Waiting};
 use crate::surfaces::envelope::without_bytes;
 use crate::surfaces::wish::Answered;
 use crate::surfaces::{again, listed, question};
@@ -86,11 +86,8 @@ pub(super) fn pending(
     let mut envelope = answered.envelope.clone();
     let (readable, more) = host.readable(waiting, Surface::Mcp);
     let questions = readable.iter().map(|one| asks(one, readable.len()));
-    let (questions, whole): (Vec<String>, Vec<bool>) = questions.unzip();
-    let ids = readable.iter().zip(whole).filter(|(_, whole)| *whole);
-    let ids: Vec<String> = ids.map(|(one, _)| one.question.id.to_string()).collect();
-    allow_only(&mut envelope, &ids);
-    let labels = readable.iter().map(|one| &one.label);
+    let questions: Vec<String> = questions.collect();
+    let labels = readable.iter().map(|one| &one.waiting.label);
     let label = labels.fold(label_of(&envelope), |all, label| all.join(label));
     // The error itself says the first question and how it is answered, which the questions say each.
     let mut lines = match waiting {
@@ -113,7 +110,7 @@ pub(super) fn pending(
         map.insert("resume".to_owned(), args);
         map.insert(
             "questions".to_owned(),
-            readable.into_iter().map(listed::question).collect(),
+            readable.iter().map(listed::readable).collect(),
         );
     }
     let policy = host.policy();
@@ -136,31 +133,16 @@ fn waits(envelope: &Value, (readable, some_secret): (usize, bool)) -> String {
     format!("{}: the call waits for {answers}", code.unwrap_or_default())
 }
 
-/// A question, one of so many, and what a person may do about it; and whether that is all of it.
-fn asks(waiting: &Waiting, together: usize) -> (String, bool) {
-    let id = &waiting.question.id;
+/// A question, one of so many, and what a person may do about it.
+fn asks(one: &Readable, together: usize) -> String {
+    let id = &one.waiting.question.id;
     let allow =
         format!("a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})");
     let look =
         format!("A person reads all of it, and how it is answered, with: lazaret ask show {id}");
     let deny = format!("a person denies it with: lazaret ask deny {id}");
     let next = question::Next { allow, look, deny };
-    let (told, whole) = question::told(waiting, together, next);
-    (format!("question {id}:\n{told}"), whole)
-}
-
-/// Of the hints of an envelope that say how a question is allowed, leaves those about these, which are told whole: whoever
-/// reads the envelope alone has read no more of the others than its text says.
-fn allow_only(envelope: &mut Value, whole: &[String]) {
-    let hints = envelope.pointer_mut("/error/hints");
-    let Some(hints) = hints.and_then(Value::as_array_mut) else {
-        return;
-    };
-    hints.retain(|hint| {
-        let hint = hint.as_str().unwrap_or_default();
-        let allows = hint.contains(" ask allow ") || hint.contains(" ask always ");
-        !allows || whole.iter().any(|id| hint.contains(id.as_str()))
-    });
+    format!("question {id}:\n{}", question::told(one, together, next))
 }
 
 /// A request that cannot be answered with an outcome at all: the error of the protocol, with ours inside.
@@ -288,29 +270,6 @@ mod tests {
             text(&refused.envelope),
             "VALIDATION_ERROR: Invalid action input.\n- /a: is no number\nlook at the schema"
         );
-    }
-
-    #[test]
-    fn no_hint_allows_what_is_told_in_part() {
-        let allows = "lazaret --config a.toml ask allow abc123";
-        let hints = json!([
-            "it is asked by `ask`",
-            "lazaret ask show abc123   (all that is asked)",
-            allows,
-            "lazaret ask always abc123   (its values)",
-            "lazaret ask allow def456",
-        ]);
-        let left = |whole: &[String]| {
-            let mut envelope = json!({"ok": false, "error": {"hints": hints}});
-            allow_only(&mut envelope, whole);
-            envelope["error"]["hints"].clone()
-        };
-        let (all, none) = (hints.as_array().unwrap(), left(&[]));
-        assert_eq!(none, json!(all[..2]));
-        assert_eq!(left(&["abc123".to_owned()]), json!(all[..4]));
-        let mut done = json!({"ok": true});
-        allow_only(&mut done, &[]);
-        assert_eq!(done, json!({"ok": true}));
     }
 
     #[test]

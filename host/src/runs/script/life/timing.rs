@@ -30,7 +30,7 @@ impl Life<'_> {
         match wish {
             Wish::Call { tool, args, .. } => {
                 let station = self.script.station;
-                let asker = (&self.wisher(), &**station.gate.policy());
+                let asker = (&self.wisher, &**station.gate.policy());
                 let called = (tool.as_str(), args.json());
                 station.catalog.timing(called, holds, asker)
             }

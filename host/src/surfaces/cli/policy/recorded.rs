@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::super::{Scene, print};
 use crate::edges::named;
-use crate::gate::journal::Journal;
 use crate::rules::exported;
 use crate::runs::audit::{Audit, State};
 use crate::words::error::{Code, Error, Result};
@@ -31,7 +30,7 @@ pub(super) async fn read(scene: &Scene, audit: &Audit, runs: &[String]) -> Resul
     let mut all = Vec::new();
     for named in runs {
         all.extend(
-            match read_file(&scene.around.folder.join(named), named, journal)? {
+            match read_file(&scene.around.folder.join(named), named, audit)? {
                 Some(records) => records,
                 None => {
                     let run = journal.find(named).await;
@@ -72,7 +71,7 @@ async fn check(audit: &Audit, run: &RunId) -> Result<()> {
 }
 
 /// The runs in a file of records, one a line; nothing where there is no such file.
-fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<Recorded>>> {
+fn read_file(path: &Path, named: &str, audit: &Audit) -> Result<Option<Vec<Recorded>>> {
     let bytes = match named::read(path, "the exported journal", IMPORT_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.code() == Code::NotFound => return Ok(None),
@@ -81,7 +80,7 @@ fn read_file(path: &Path, named: &str, journal: &Journal) -> Result<Option<Vec<R
     let head = bytes.split(|byte| *byte == b'\n').next();
     let head = head.and_then(|head| serde_json::from_slice::<Value>(head).ok());
     if head.is_some_and(|head| head.get("lazaret").is_some()) {
-        let exported = exported::read(&bytes, journal.key())?;
+        let exported = audit.read(&bytes)?;
         if !exported.authentic {
             say_unproven(named);
         }

@@ -8,7 +8,7 @@ use super::super::answer::{Failed, json as answer_of};
 use super::super::runs;
 use crate::rules::rendered::rendered;
 use crate::runs::host::Host;
-use crate::runs::left::Waiting;
+use crate::runs::left::Readable;
 use crate::surfaces::{again, listed, question, wish};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::RunId;
@@ -78,8 +78,9 @@ impl Told {
             Ok(text) => (text, Vec::new()),
             Err(error) if error.code() == Code::Asked => {
                 let waiting = wish::waiting(host, &run).await?;
-                let questions = waiting.iter().map(listed::question).collect();
-                (asks(&run, &waiting), questions)
+                let readable: Vec<Readable> = waiting.iter().map(Readable::by_person).collect();
+                let questions = readable.iter().map(listed::readable).collect();
+                (asks(&run, &readable), questions)
             }
             Err(error) => return Err(about(&run, error)),
         };
@@ -144,10 +145,11 @@ fn about(run: &RunId, error: Error) -> Error {
 
 /// What a run waits for, in words. What is to be done is somebody else's words: nobody has agreed to it yet, so it is shown
 /// letter by letter.
-fn asks(run: &RunId, waiting: &[Waiting]) -> String {
+fn asks(run: &RunId, waiting: &[Readable]) -> String {
     let mut text = format!("The run {run} waits for a person's answer.\n");
     for one in waiting {
-        let (id, name) = (&one.question.id, one.question.id.as_str());
+        let id = &one.waiting.question.id;
+        let name = id.as_str();
         let allow = format!(
             "To allow it: lazaret ask allow {id}, or POST /v1/questions/{name} with {{\"answer\": \"allow\"}}."
         );
@@ -158,7 +160,7 @@ fn asks(run: &RunId, waiting: &[Waiting]) -> String {
             "To deny it: lazaret ask deny {id}, or POST /v1/questions/{name} with {{\"answer\": \"deny\"}}."
         );
         let next = question::Next { allow, look, deny };
-        let (told, _) = question::told(one, waiting.len(), next);
+        let told = question::told(one, waiting.len(), next);
         text.push_str(&format!("\n{told}\n"));
     }
     text

@@ -242,14 +242,16 @@ fn flows() -> Named {
     ]
 }
 
-/// A question that is asked for by its name says what the handles in it hold, where there are any.
-fn with_held(mut question: Value) -> Value {
+/// A question that is asked for by its name says what the handles in it hold, where there are any; one that comes with what
+/// waits for it, whether whoever reads it there reads all that is asked.
+fn with_more(mut question: Value) -> Value {
     if let Some(fields) = question
         .get_mut("properties")
         .and_then(Value::as_object_mut)
     {
         let held = object(&json!({"argument": text(), "handle": text()}));
         fields.insert("held".to_owned(), list(&held));
+        fields.insert("whole".to_owned(), json!({"type": "boolean"}));
     }
     question
 }
@@ -262,7 +264,7 @@ fn questions() -> Named {
         ),
         (
             "Question",
-            with_held(object(&json!({
+            with_more(object(&json!({
                 "question": text(),
                 "text": text(),
                 "rule": text(),
