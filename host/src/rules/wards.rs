@@ -21,7 +21,8 @@ use crate::words::id::ToolName;
 pub const NOT_AUTHORIZED: &str = "Not authorized to perform this action.";
 
 /// What is said to a script that a line with a checker is about.
-const UNCHECKED: &str = "a checker is asked about calls of tools, and not about a script: a line with `verdict` before it decides about `script.run`";
+const UNCHECKED: &str =
+    "Not authorized to perform this action: nobody asks a checker about a script.";
 
 /// All wards of a policy, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

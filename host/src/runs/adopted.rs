@@ -79,7 +79,10 @@ mod tests {
         let mut records: Vec<Record> = records.collect();
         afterwards(&mut records);
         let last = records.last_mut().unwrap();
-        last.event.label_mut().unwrap().to_string()
+        let mut labels = Vec::new();
+        last.event
+            .each_label(|label| labels.push(label.to_string()));
+        labels.remove(0)
     }
 
     const LETTER: &[&str] = &["user", "file:inbox"];

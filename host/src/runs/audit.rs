@@ -17,7 +17,6 @@ use crate::rules::scrub::KnownSecrets;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Record;
 use crate::words::id::{RunId, Seq};
-use crate::words::key::HostKey;
 
 /// How often a run is looked at that seems to have lost its end: it may just be pausing, or ending, and its
 /// mark follows its records.
@@ -151,6 +150,12 @@ impl Audit {
                 );
             }
         };
+        // What another workspace made stays that, also where it leaves from here and comes back.
+        let home = match found.provenance {
+            Provenance::Moved => self.home.nowhere(),
+            Provenance::Here | Provenance::Returned | Provenance::Foreign => self.home.clone(),
+        };
+        let here = (self.journal.key(), &home);
         let shown = records.iter().cloned();
         let shown: Vec<Record> = shown.map(|record| self.journal.shown(record)).collect();
         let changed = records
@@ -158,8 +163,8 @@ impl Audit {
             .zip(&shown)
             .filter(|(one, other)| one != other);
         match changed.count() {
-            0 => exported::write(&records, self.here(), vouched),
-            _ if redacted => exported::write(&shown, self.here(), false),
+            0 => exported::write(&records, here, vouched),
+            _ if redacted => exported::write(&shown, here, false),
             count => {
                 let what = format!(
                     "the run `{run}` is not exported: {count} of its {} records hold what has become a secret since",
@@ -172,16 +177,12 @@ impl Audit {
         }
     }
 
-    fn here(&self) -> (&HostKey, &Home) {
-        (self.journal.key(), &self.home)
-    }
-
     /// Reads an exported run as it counts in this workspace, without taking it in.
     ///
     /// # Errors
     /// As [`exported::read`].
     pub fn read(&self, bytes: &[u8]) -> Result<Exported> {
-        exported::read(bytes, self.here())
+        exported::read(bytes, (self.journal.key(), &self.home))
     }
 
     /// Takes in an exported run; what was found of it.

@@ -201,31 +201,6 @@ impl Event {
     }
 }
 
-impl Event {
-    /// The label that the event carries.
-    pub fn label_mut(&mut self) -> Option<&mut Label> {
-        match self {
-            Self::Started(started) => Some(&mut started.label),
-            Self::Brought(brought) => Some(&mut brought.label),
-            Self::Replied { label, .. } => Some(label),
-            Self::Judged(judged) => Some(&mut judged.label),
-            Self::Finished(finished) => Some(&mut finished.label),
-            Self::Observed { observation, .. } => Some(&mut observation.label),
-            Self::Compacted(compacted) => Some(&mut compacted.label),
-            Self::Prompted { .. }
-            | Self::Attempted(_)
-            | Self::Scripted(_)
-            | Self::Rested { .. }
-            | Self::Paused { .. }
-            | Self::Answered { .. }
-            | Self::Expired { .. }
-            | Self::Resumed { .. }
-            | Self::Overspent(_)
-            | Self::Stopped(_) => None,
-        }
-    }
-}
-
 /// How a run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {

@@ -354,6 +354,16 @@ fn what_a_run_of_another_workspace_has_read_is_worth_no_more_here() {
         .run(&["runs", "verify", run])
         .ends(0)
         .prints(&["in another workspace"]);
+    // Also where it leaves from there and comes back.
+    other
+        .run(&["runs", "export", run, "--output", "again.jsonl"])
+        .ends(0);
+    std::fs::remove_dir_all(other.workspace().join(".lazaret")).unwrap();
+    other.run(&["runs", "import", "again.jsonl"]).ends(0);
+    other
+        .run(&["runs", "replay", run, "--until", "1", "--fork"])
+        .ends(3)
+        .says(&["was made in another workspace"]);
     // Where its records lie is not told.
     let head = first.lines().next().unwrap();
     let folder = station.workspace().display().to_string();

@@ -152,7 +152,10 @@ async fn a_line_with_a_checker_is_a_no_to_scripts() {
     let called = rig.script(source).await;
     let (code, why) = failure(&called.outcome).expect("it is turned away");
     assert_eq!(code, Code::Denied);
-    assert!(why.contains("not about a script"), "{why}");
+    assert!(
+        why.starts_with(NOT_AUTHORIZED.trim_end_matches('.')) && why.contains("about a script"),
+        "{why}"
+    );
     let before = format!("[[permissions]]\ntools = \"script.run\"\nverdict = true\n{line}");
     let rig = Rig::of(&before).component("acl", &yes).open().await;
     let called = rig.script(source).await;

@@ -67,6 +67,12 @@ impl Home {
         Self::new(name.to_string(), self.classes.clone())
     }
 
+    /// No workspace, with these classes: what came from another one comes home to none. Every other name is a whole path, or empty.
+    #[must_use]
+    pub fn nowhere(&self) -> Self {
+        Self::new("nowhere", self.classes.clone())
+    }
+
     /// Whether a label was stored here.
     #[must_use]
     pub fn made(&self, stamp: &Stamp) -> bool {

@@ -368,9 +368,7 @@ fn what_was_turned_down_is_the_same_by_what_its_record_calls_it() {
 #[test]
 fn a_call_that_was_made_again_is_under_the_influence_of_all_its_ends() {
     let under = |mut event: Event, label: &Label| {
-        if let Some(own) = event.label_mut() {
-            *own = label.clone();
-        }
+        event.each_label(|own| *own = label.clone());
         event
     };
     let from = |name: &str| Label::of(Source::new(Sort::Web, name));

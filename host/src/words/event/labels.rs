@@ -6,28 +6,28 @@ use crate::words::label::Label;
 impl Event {
     /// Every label in it: of what it is about, and of each part that has one of its own.
     pub fn each_label(&mut self, mut change: impl FnMut(&mut Label)) {
-        if let Some(label) = self.label_mut() {
-            change(label);
-        }
         match self {
             Self::Started(started) => {
+                change(&mut started.label);
                 let attached = started.attached.iter_mut();
                 attached.for_each(|one| change(&mut one.label));
             }
-            Self::Compacted(compacted) => {
-                let after = compacted.after.iter_mut();
-                after.for_each(|noted| change(&mut noted.label));
-            }
             Self::Finished(finished) => {
+                change(&mut finished.label);
                 finished.touched.values_mut().for_each(&mut change);
                 let remade = finished.remade.as_mut();
                 remade.into_iter().for_each(|one| change(&mut one.label));
             }
-            Self::Brought(_)
-            | Self::Replied { .. }
-            | Self::Judged(_)
-            | Self::Observed { .. }
-            | Self::Prompted { .. }
+            Self::Compacted(compacted) => {
+                change(&mut compacted.label);
+                let after = compacted.after.iter_mut();
+                after.for_each(|noted| change(&mut noted.label));
+            }
+            Self::Brought(brought) => change(&mut brought.label),
+            Self::Replied { label, .. } => change(label),
+            Self::Judged(judged) => change(&mut judged.label),
+            Self::Observed { observation, .. } => change(&mut observation.label),
+            Self::Prompted { .. }
             | Self::Attempted(_)
             | Self::Scripted(_)
             | Self::Rested { .. }
