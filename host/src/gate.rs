@@ -21,7 +21,7 @@ use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Content, Denial, EffectKind, End, Event, Finished, Glimpse, Judged, Question, Remade, Spent,
-    Verdict, Weighed,
+    Verdict, Weighed, Wrote,
 };
 use crate::words::id::{Digest, RunId, Seq};
 use crate::words::label::Label;
@@ -80,6 +80,8 @@ pub struct Performed<T> {
     pub remade: Option<Box<Remade>>,
     /// Of a call: records in its outcome that somebody had a hand in.
     pub touched: Touched,
+    /// Of an effect that may have filled a mount: how much of its quota the run has used.
+    pub wrote: Option<Wrote>,
     /// Whether a failure is told in words that stand in no record, since they are secret.
     pub unsaid: bool,
     /// What it took.
@@ -97,6 +99,7 @@ impl<T> Performed<T> {
             told: None,
             remade: None,
             touched: Touched::new(),
+            wrote: None,
             unsaid: false,
             spent,
         }
@@ -224,7 +227,7 @@ impl Gate {
     }
 
     async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>, NotPassed> {
-        let (decided, weighed) = self.decide(caller, &effect);
+        let (decided, weighed) = self.decide_now(caller, &effect);
         let verdict = verdict_of(&decided);
         let judged = self.record(caller, self.wished(caller, &effect, weighed, verdict))?;
         let terms = match decided {
@@ -260,7 +263,7 @@ impl Gate {
         caller: &Caller,
         effect: &E,
     ) -> Result<Option<Error>> {
-        let (decided, weighed) = self.decide(caller, effect);
+        let (decided, weighed) = self.decide_now(caller, effect);
         let Err(Refused::Asked(question)) = decided else {
             return Ok(None);
         };
@@ -280,7 +283,7 @@ impl Gate {
         effect: &E,
         until: u64,
     ) -> Result<Question, NotPassed> {
-        let (mut decided, weighed) = decide(caller, effect, &self.policy);
+        let (mut decided, weighed) = self.decide(caller, effect);
         if let Err(Refused::Asked(question)) = &mut decided {
             question.until = Some(until);
         }
@@ -294,8 +297,9 @@ impl Gate {
         }
     }
 
-    fn decide<E: Effect>(&self, caller: &Caller, effect: &E) -> Decided<E::Terms> {
-        let (mut decided, weighed) = decide(caller, effect, &self.policy);
+    /// What is decided, as it counts from now on.
+    fn decide_now<E: Effect>(&self, caller: &Caller, effect: &E) -> Decided<E::Terms> {
+        let (mut decided, weighed) = self.decide(caller, effect);
         if let Err(Refused::Asked(question)) = &mut decided {
             let now = self.journal.clock().now_ms();
             question.until = caller.known.until(&question.id, now);
@@ -342,6 +346,7 @@ impl Gate {
             told: None,
             remade: None,
             touched: Touched::new(),
+            wrote: None,
             spent: Spent::default(),
         };
         let event = Event::Finished(finished);
@@ -463,6 +468,7 @@ impl Gate {
             told: performed.told.clone(),
             remade: self.kept_remade(caller, performed.remade.clone()),
             touched: performed.touched.clone(),
+            wrote: performed.wrote.clone(),
             spent: performed.spent,
         };
         self.journal
@@ -492,64 +498,62 @@ pub(crate) struct Foreseen<T> {
     pub(crate) terms: Option<T>,
 }
 
-/// What would be decided: nothing is recorded, and there is no permit.
-pub(crate) fn foresee<E: Effect>(
-    caller: &Caller,
-    effect: &E,
-    policy: &Policy,
-) -> Foreseen<E::Terms> {
-    let (decided, weighed) = decide(caller, effect, policy);
-    Foreseen {
-        verdict: verdict_of(&decided),
-        weighed,
-        terms: decided.ok().map(|(_, terms)| terms),
+impl Gate {
+    /// What would be decided: nothing is recorded, and there is no permit.
+    pub(crate) fn foresee<E: Effect>(&self, caller: &Caller, effect: &E) -> Foreseen<E::Terms> {
+        let (decided, weighed) = self.decide(caller, effect);
+        Foreseen {
+            verdict: verdict_of(&decided),
+            weighed,
+            terms: decided.ok().map(|(_, terms)| terms),
+        }
     }
-}
 
-/// What would be decided of an effect that was allowed before, and has been changed since by what the operator has put
-/// around it. Where a person has said yes to it as it was, nobody is there to be asked again, and their yes covers what
-/// it has become if it would be asked for the same, and nothing speaks against it that they did not know. Whether a
-/// yes may cover the change at all is for whoever knows what has changed.
-pub(crate) fn foresee_after<E: Effect>(
-    (caller, first): (&Caller, &E),
-    (by_then, effect): (&Caller, &E),
-    policy: &Policy,
-) -> Foreseen<E::Terms> {
-    let answered = answered(caller, first, policy);
-    let now = effect.judge(by_then, policy);
-    if let (Some(answered), Ok(now)) = (answered, now)
-        && let Consent::Needed { rule, open, .. } = &now.consent
-        && *rule == answered.line
-        && open
-            .iter()
-            .all(|point| answered.reasons.contains(&point.reason))
-    {
-        let rule = format!(
-            "{rule}; question {} was answered with yes, before steps changed the call",
-            answered.id
-        );
-        return Foreseen {
-            verdict: Verdict::Allow { rule },
-            weighed: now.weighed,
-            terms: Some(now.terms),
-        };
+    /// What would be decided of an effect that was allowed before, and has been changed since by what the operator has put
+    /// around it. Where a person has said yes to it as it was, nobody is there to be asked again, and their yes covers what
+    /// it has become if it would be asked for the same, and nothing speaks against it that they did not know. Whether a
+    /// yes may cover the change at all is for whoever knows what has changed.
+    pub(crate) fn foresee_after<E: Effect>(
+        &self,
+        (caller, first): (&Caller, &E),
+        (by_then, effect): (&Caller, &E),
+    ) -> Foreseen<E::Terms> {
+        let answered = answered(caller, first, self);
+        let now = effect.judge(by_then, &self.policy);
+        if let (Some(answered), Ok(now)) = (answered, now)
+            && let Consent::Needed { rule, open, .. } = &now.consent
+            && *rule == answered.line
+            && open
+                .iter()
+                .all(|point| answered.reasons.contains(&point.reason))
+        {
+            let rule = format!(
+                "{rule}; question {} was answered with yes, before steps changed the call",
+                answered.id
+            );
+            return Foreseen {
+                verdict: Verdict::Allow { rule },
+                weighed: now.weighed,
+                terms: Some(now.terms),
+            };
+        }
+        self.foresee(by_then, effect)
     }
-    foresee(by_then, effect, policy)
+
+    fn decide<E: Effect>(&self, caller: &Caller, effect: &E) -> Decided<E::Terms> {
+        let mut weighed = Vec::new();
+        let judged = effect.judge(caller, &self.policy).map_err(Refused::Denied);
+        let decided = judged.and_then(|allowed| {
+            weighed = allowed.weighed;
+            let rule = consent(caller, effect, self, (allowed.rule, allowed.consent))?;
+            Ok((rule, allowed.terms))
+        });
+        (decided, weighed)
+    }
 }
 
 /// The rule and the terms, or why not; and what was weighed.
 type Decided<T> = (Result<(String, T), Refused>, Vec<Weighed>);
-
-fn decide<E: Effect>(caller: &Caller, effect: &E, policy: &Policy) -> Decided<E::Terms> {
-    let mut weighed = Vec::new();
-    let judged = effect.judge(caller, policy).map_err(Refused::Denied);
-    let decided = judged.and_then(|allowed| {
-        weighed = allowed.weighed;
-        let rule = consent(caller, effect, policy, (allowed.rule, allowed.consent))?;
-        Ok((rule, allowed.terms))
-    });
-    (decided, weighed)
-}
 
 fn verdict_of<T>(decided: &Result<(String, T), Refused>) -> Verdict {
     match decided {

@@ -81,6 +81,14 @@ impl Egress {
         }
     }
 
+    /// Knows each secret that was set or changed since.
+    ///
+    /// # Errors
+    /// `Denied` where one that is kept cannot be read.
+    pub(crate) fn learn(&self) -> Result<()> {
+        self.filling.learn()
+    }
+
     /// The client that may reach private addresses, or the one that may not. Made at first use: it
     /// reads the machine's certificates, hundreds of files that most calls have no need of.
     fn client(&self, private: bool) -> Result<&Client> {

@@ -4,6 +4,7 @@
 //! so that a link that leads out, or is swapped between check and use, leads nowhere. Only regular
 //! files are read or written: never a device, pipe or socket.
 
+mod came;
 mod kept;
 pub(super) mod kernel;
 pub(crate) mod labelled;
@@ -162,17 +163,17 @@ impl Files {
         let (file, places) = permit.redeem();
         // The file system may block for as long as it likes; a worker of the runtime may not.
         let work = aside(move |asker| files.perform_labelled(file, places, asker)).await;
-        let (result, label) =
-            work.unwrap_or_else(|| (Err(Error::bug("the files edge panicked")), None));
-        let bytes = match &result {
+        let came = work.unwrap_or_else(|| Err(Error::bug("the files edge panicked")).into());
+        let bytes = match &came.result {
             Ok(FileOutcome::Bytes(bytes)) => bytes.len(),
             Ok(FileOutcome::Entries(entries)) => entries.len(),
             Ok(FileOutcome::Stat(_) | FileOutcome::Done) | Err(_) => 0,
         };
-        let label = label.unwrap_or_default();
+        let label = came.label.unwrap_or_default();
         Performed {
             content: Content::Size { bytes },
-            ..Performed::of(result, label, Spent::since(began))
+            wrote: came.wrote,
+            ..Performed::of(came.result, label, Spent::since(began))
         }
     }
 

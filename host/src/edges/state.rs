@@ -439,6 +439,30 @@ impl StateFolder {
     }
 }
 
+/// Which bytes a file has, as far as the system says so without reading them: whoever writes one of ours makes it anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    made: u64,
+    changed: (i64, i64),
+    bytes: u64,
+}
+
+impl Mark {
+    /// Of the file there; nothing where there is none.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns what the host keeps on disk"
+    )]
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some(Self {
+            made: found.ino(),
+            changed: (found.mtime(), found.mtime_nsec()),
+            bytes: found.size(),
+        })
+    }
+}
+
 /// Random bytes of the system.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! What a person has to say to what a rule allows: whether they have, and what they are asked where they have not.
 
-use super::Refused;
+use super::{Gate, Refused};
 use crate::rules::advice::{self, ANSWERED};
 use crate::rules::caller::{Caller, Led, Origin};
 use crate::rules::flow::Point;
@@ -9,7 +9,7 @@ use crate::rules::questions::{Against, Said, Unattended, words};
 use crate::rules::{Consent, Effect, deny};
 use crate::words::error::{Code, Error};
 use crate::words::event::{Denial, EffectKind, Question};
-use crate::words::id::QuestionId;
+use crate::words::id::{Digest, QuestionId};
 use crate::words::inert::one_line;
 
 /// A question that a person has answered with yes.
@@ -20,22 +20,19 @@ pub(super) struct Answered {
 }
 
 /// The question about an effect, where it was asked and answered with yes.
-pub(super) fn answered<E: Effect>(
-    caller: &Caller,
-    effect: &E,
-    policy: &Policy,
-) -> Option<Answered> {
+pub(super) fn answered<E: Effect>(caller: &Caller, effect: &E, gate: &Gate) -> Option<Answered> {
     let Consent::Needed {
         rule,
         bound_to,
         open,
         ..
-    } = effect.judge(caller, policy).ok()?.consent
+    } = effect.judge(caller, &gate.policy).ok()?.consent
     else {
         return None;
     };
     let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
-    let (id, wish) = named(caller, &bound_to, &reasons);
+    let salt = gate.journal.salt(&caller.run);
+    let (id, wish) = named(caller, &bound_to, (salt.as_ref(), &reasons));
     let said = caller.known.questions.said((&id, &wish), &reasons);
     (said == Some(Said::Yes)).then(|| Answered {
         id,
@@ -83,7 +80,7 @@ fn refusal(subject: &str, against: Against<'_>) -> (&'static str, String) {
 pub(super) fn consent<E: Effect>(
     caller: &Caller,
     effect: &E,
-    policy: &Policy,
+    gate: &Gate,
     (rule, consent): (String, Consent),
 ) -> Result<String, Refused> {
     let against = against::<E>(caller).map(|against| refusal(&effect.subject(), against));
@@ -115,10 +112,11 @@ pub(super) fn consent<E: Effect>(
     if let Some(against) = against {
         return no(against);
     }
-    let (id, wish) = named(caller, &bound_to, &reasons);
+    let salt = gate.journal.salt(&caller.run);
+    let (id, wish) = named(caller, &bound_to, (salt.as_ref(), &reasons));
     let questions = &caller.known.questions;
     let said = questions.said((&id, &wish), &reasons);
-    match (said, &caller.origin, policy.asks.unattended) {
+    match (said, &caller.origin, gate.policy.asks.unattended) {
         (Some(Said::Yes), ..) => Ok(format!("{line}; question {id} was answered with yes")),
         (Some(Said::No), ..) => no(refusal(&subject, Against::No(questions.why_not(&wish)))),
         (Some(Said::Nothing), ..) => no(refusal(&subject, Against::Late)),
@@ -139,7 +137,8 @@ pub(super) fn consent<E: Effect>(
         )),
         (None, _, Unattended::Pause) => {
             let about = (line, lines, open);
-            let question = question((caller, effect, policy), (id, wish), about);
+            let names = (id, wish, salt);
+            let question = question((caller, effect, &gate.policy), names, about);
             Err(Refused::Asked(Box::new(question)))
         }
     }
@@ -148,7 +147,7 @@ pub(super) fn consent<E: Effect>(
 /// What a person is asked, by this line and for these reasons.
 fn question<E: Effect>(
     (caller, effect, policy): (&Caller, &E, &Policy),
-    (id, wish): (QuestionId, QuestionId),
+    (id, wish, salt): (QuestionId, QuestionId, Option<Digest>),
     (rule, lines, open): (String, Vec<String>, Vec<Point>),
 ) -> Question {
     let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
@@ -161,6 +160,7 @@ fn question<E: Effect>(
         ),
         id,
         wish,
+        salt,
         rule,
         values: open.iter().filter_map(|open| open.value.clone()).collect(),
         lines,
@@ -171,14 +171,25 @@ fn question<E: Effect>(
     }
 }
 
-/// The names of a question and of the wish that it is about.
-fn named(caller: &Caller, bound_to: &[String], reasons: &[&str]) -> (QuestionId, QuestionId) {
+/// The names of a question and of the wish that it is about. A model and a client are told the first, which must not tell them
+/// whether they have guessed what a handle holds; the other stands in the journal alone.
+fn named(
+    caller: &Caller,
+    bound_to: &[String],
+    (salt, reasons): (Option<&Digest>, &[&str]),
+) -> (QuestionId, QuestionId) {
     let place = caller.place.to_string();
     let mut parts = vec![caller.run.as_str(), &place];
     parts.extend(bound_to.iter().map(String::as_str));
     let wish = QuestionId::of(&parts);
     let why = QuestionId::of(reasons);
-    (QuestionId::of(&[wish.as_str(), why.as_str()]), wish)
+    let salt = salt.map(ToString::to_string);
+    let named: Vec<&str> = salt
+        .iter()
+        .map(String::as_str)
+        .chain([wish.as_str(), why.as_str()])
+        .collect();
+    (QuestionId::of(&named), wish)
 }
 
 /// A question as an error: whoever called waits, and whoever may answer learns how.

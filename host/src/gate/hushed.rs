@@ -69,6 +69,7 @@ mod tests {
         Question {
             id: QuestionId::of(&["q"]),
             wish: QuestionId::of(&["w"]),
+            salt: None,
             rule: "a rule".to_owned(),
             text: CANARY.to_owned(),
             reasons: vec![CANARY.to_owned()],

@@ -46,7 +46,7 @@ use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::texts::Cleaning;
 use crate::words::event::{Event, Glimpse, Record, Sight};
-use crate::words::id::{RunId, Seq};
+use crate::words::id::{Digest, RunId, Seq};
 use crate::words::key::HostKey;
 use crate::words::lock::lock;
 
@@ -67,6 +67,8 @@ struct Inner {
     is_on_disk: bool,
     clock: Clock,
     key: HostKey,
+    /// What the names of questions were made with, where a run is recorded again; nothing in those of older versions.
+    salt: OnceLock<Option<Digest>>,
     /// What stands in no record.
     known: OnceLock<KnownSecrets>,
     /// Who is shown all records.
@@ -158,6 +160,7 @@ impl Journal {
             is_on_disk,
             clock,
             key,
+            salt: OnceLock::new(),
             known: OnceLock::new(),
             onlooker: OnceLock::new(),
         }))
@@ -168,6 +171,18 @@ impl Journal {
     pub fn without(self, known: &KnownSecrets) -> Self {
         let _ = self.0.known.set(known.clone());
         self
+    }
+
+    /// Names questions as the host did that recorded a run first. Said once.
+    pub fn name_with(&self, salt: Option<Digest>) {
+        let _ = self.0.salt.set(salt);
+    }
+
+    /// What the names of a run's questions are made with: nobody without the host's key knows it who has not read its records.
+    #[must_use]
+    pub fn salt(&self, run: &RunId) -> Option<Digest> {
+        let own = || Some(self.0.key.mac("questions", &[run.as_str().as_bytes()]));
+        self.0.salt.get().copied().unwrap_or_else(own)
     }
 
     /// Lets so many events wait for whoever watches a run, before what is not kept is dropped. Said once.

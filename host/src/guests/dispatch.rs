@@ -41,7 +41,7 @@ use crate::rules::bounds::GuestBounds;
 use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, misfit_bits};
-use crate::rules::flow::handles::{Given, Naming, in_the_clear, is_withheld, told_label};
+use crate::rules::flow::handles::{self, Given, Naming, in_the_clear, is_withheld, told_label};
 use crate::rules::flow::part;
 use crate::rules::json;
 use crate::rules::manifest::SurfaceWord;
@@ -406,6 +406,8 @@ fn check<'a>(
     caller: &Caller,
     request: &Request,
 ) -> Result<(&'a Arc<Tool>, Given, Args), Refused> {
+    // Whatever is called may say what has become a secret since the last call.
+    station.egress.learn()?;
     let policy = station.gate.policy();
     let asker = (caller, &**policy);
     let tool = station.catalog.resolve_for(&request.tool, asker)?;
@@ -427,16 +429,15 @@ fn check<'a>(
             return Err(Error::new(Code::BadArgs, what).into());
         }
     };
-    // A tool holds no handles: what it writes in its own call is a value and nothing else.
-    let mut given = match caller.origin {
-        Origin::Model | Origin::Script => {
+    let mut given = match handles::are_named((&caller.origin, &tool.name)) {
+        true => {
             let handles = caller.known.handles();
             let told = (caller.origin == Origin::Model).then(|| handles.check_told(&value));
             let given = told.unwrap_or(Ok(()));
             let given = given.and_then(|()| Given::resolve(&value, &handles));
             given.map_err(|error| misfit(error, handles.label_in(&value)))?
         }
-        Origin::Client | Origin::Host | Origin::Tool(_) => Given::plain(value),
+        false => Given::plain(value),
     };
     if let Some(way) = Apart::of(&tool.name) {
         let fits = way.check(&given);
@@ -531,6 +532,7 @@ async fn perform(
         result,
         content,
         touched: records::kept(station, trail, &label),
+        wrote: None,
         label,
         told,
         remade: done.remade,

@@ -23,7 +23,7 @@ use super::guest::{Errand, Inside, Visit};
 use super::heard::Heard;
 use super::station::Station;
 use super::tasks::Tasks;
-use crate::gate::{Performed, Permit, foresee, unfit};
+use crate::gate::{Performed, Permit, unfit};
 use crate::rules::Effect;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::fetch::reason::Reason;
@@ -142,7 +142,7 @@ impl Wisher {
     /// Who has a hand in how long an effect takes that is allowed. Nobody has in one that is refused, or that is sent to nobody.
     fn awaited<E: Effect>(&self, caller: &Caller, effect: &E) -> Option<Label> {
         let policy = self.station.gate.policy();
-        match foresee(caller, effect, policy).verdict {
+        match self.station.gate.foresee(caller, effect).verdict {
             Verdict::Allow { .. } => {}
             Verdict::Deny(_) | Verdict::Ask(_) => return None,
         }

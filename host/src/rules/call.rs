@@ -144,7 +144,7 @@ impl Effect for Call {
             None => Consent::NotNeeded,
             Some(line) => Consent::Needed {
                 rule: line,
-                bound_to: self.bound_to(),
+                bound_to: self.bound_to(&policy.flows.classes),
                 open,
                 lines,
             },
@@ -306,15 +306,22 @@ impl Call {
     }
 
     /// All that an answer is bound to, beside the run and the place in it.
-    fn bound_to(&self) -> Vec<String> {
-        // A name of a handle stands for one value in its run. No digest of what is secret stands in a record, and of a file
-        // that was given to the run a replay has no bytes.
+    fn bound_to(&self, classes: &flow::class::Classes) -> Vec<String> {
         let args = self.wish.as_ref().unwrap_or(self.args.value());
-        vec![
+        let mut bound = vec![
             self.tool.to_string(),
             self.component.to_string(),
             super::json::canonical(args),
-        ]
+        ];
+        // No digest of what is secret stands in a record, and of a file that was given to the run a replay has no bytes.
+        let is_secret = classes.is_secret(&self.held);
+        let places = self.places.iter().filter(|_| !is_secret);
+        for place in places.filter(|place| !self.attached.contains(place)) {
+            let held = self.args.value().pointer(place).map(super::json::canonical);
+            bound.push(place.clone());
+            bound.push(held.unwrap_or_default());
+        }
+        bound
     }
 
     fn check_risk(&self, caller: &Caller, policy: &Policy) -> Result<String, Denial> {

@@ -503,6 +503,11 @@ impl Effect for Fetch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::caller::{Budget, Known};
+    use crate::rules::grant::Grant;
+    use crate::words::clock::Deadline;
+    use crate::words::event::Surface;
+    use crate::words::id::{Place, RunId, ToolName};
 
     #[test]
     fn urls_that_two_parsers_read_differently_are_refused() {
@@ -604,6 +609,120 @@ mod tests {
             ("no address", false),
         ] {
             assert_eq!(is_open_on_the_way(url), is_open, "{url}");
+        }
+    }
+
+    /// A guest of `web.get` that is granted these.
+    fn guest(grant: &[(&str, &[&str], bool)]) -> Caller {
+        let lines = grant.iter();
+        let lines = lines.map(|(url, methods, private)| Destination::parse(url, methods, *private));
+        let grant = Grant {
+            fetch: lines.map(|line| line.unwrap()).collect(),
+            ..Grant::default()
+        };
+        Caller {
+            run: RunId::known("run"),
+            parent: 0,
+            place: Place::default(),
+            known: Known::default(),
+            surface: Surface::Cli,
+            origin: Origin::Tool(ToolName::parse("web.get").unwrap()),
+            reach: Arc::new([]),
+            grant: Arc::new(grant),
+            label: Label::default(),
+            depth: 1,
+            deadline: Deadline::after_ms(1_000),
+            budget: Budget::of_calls(1),
+        }
+    }
+
+    /// The rule of a denial; empty where it may be sent.
+    fn denied(caller: &Caller, method: &str, url: &str) -> (String, Vec<String>) {
+        let fetch = Fetch::new(method, url, vec![], vec![]).unwrap();
+        let judged = fetch.judge(caller, &Policy::nothing("test"));
+        let denial = judged.map(|_| ()).err();
+        denial.map_or_else(Default::default, |denial| (denial.rule, denial.allow))
+    }
+
+    #[test]
+    fn a_request_goes_where_a_line_is_about_it_and_nowhere_else() {
+        let get: &[&str] = &["GET"];
+        let public = guest(&[("https://a.test/x", get, false)]);
+        let private = guest(&[
+            ("http://10.0.0.1/", get, false),
+            ("http://10.0.0.1/x", get, true),
+        ]);
+        let any = guest(&[("http://169.254.169.254/", get, true)]);
+        for (caller, method, url, rule) in [
+            (&public, "GET", "https://a.test/x/y", ""),
+            (&public, "POST", "https://a.test/x", "method_not_granted"),
+            (&public, "GET", "https://a.test/y", "path_not_granted"),
+            (&public, "GET", "https://b.test/x", "host_not_granted"),
+            (
+                &public,
+                "GET",
+                "http://169.254.169.254/x",
+                "metadata_address",
+            ),
+            // The line that is about it says so, and no other one.
+            (&private, "GET", "http://10.0.0.1/x", ""),
+            (&private, "GET", "http://10.0.0.1/y", "private_address"),
+            (&any, "GET", "http://169.254.169.254/", "metadata_address"),
+        ] {
+            assert_eq!(denied(caller, method, url).0, rule, "{method} {url}");
+        }
+    }
+
+    #[test]
+    fn the_line_that_is_missing_says_no_more_than_it_has_to() {
+        let nothing = guest(&[]);
+        for (method, url, line) in [
+            ("GET", "https://a.test/x", r#"fetch = ["https://a.test/"]"#),
+            (
+                "POST",
+                "https://a.test/x",
+                r#"fetch = [{ url = "https://a.test/", methods = ["POST"] }]"#,
+            ),
+            (
+                "GET",
+                "http://10.0.0.1/x",
+                r#"fetch = [{ url = "http://10.0.0.1/", private = true }]"#,
+            ),
+            (
+                "POST",
+                "http://10.0.0.1/x",
+                r#"fetch = [{ url = "http://10.0.0.1/", methods = ["POST"], private = true }]"#,
+            ),
+        ] {
+            let (_, allow) = denied(&nothing, method, url);
+            assert_eq!(allow, ["[grants.\"web.get\"]", line], "{method} {url}");
+        }
+        let beside = guest(&[("https://a.test/x", &["GET"], false)]);
+        let (_, allow) = denied(&beside, "GET", "https://a.test/y");
+        assert_eq!(allow[1], r#"fetch = ["https://a.test/y"]"#);
+    }
+
+    #[test]
+    fn a_line_counts_once_however_many_a_manifest_has_made_of_it() {
+        let line = |url: &str| Destination::parse(url, &["GET"], false).unwrap();
+        let (one, other) = (line("https://a.test/"), line("https://a.test/x"));
+        let counted = rates(&[&one, &one, &other]);
+        let counted: Vec<&str> = counted.iter().map(|(line, _)| &**line).collect();
+        assert_eq!(counted, [&**one.line(), &**other.line()]);
+    }
+
+    #[test]
+    fn a_metadata_service_is_known_by_its_address_and_its_name() {
+        for (url, is_one) in [
+            ("http://169.254.169.254/latest", true),
+            ("http://metadata.google.internal/", true),
+            ("http://metadata.goog./", true),
+            ("http://metadata.google.internal.a.test/", false),
+            ("http://10.0.0.1/", false),
+            ("https://a.test/", false),
+            ("no address", false),
+        ] {
+            assert_eq!(names_metadata(url), is_one, "{url}");
         }
     }
 

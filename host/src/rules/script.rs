@@ -166,6 +166,8 @@ impl Answered {
 pub struct Settled {
     /// Which request.
     pub position: u32,
+    /// The judgement of its call; that of a rest is none.
+    pub seq: Seq,
     /// When, in milliseconds since 1970: what the script takes for now.
     pub at: u64,
     /// What.
@@ -343,6 +345,7 @@ impl Recall {
         };
         self.settled.push_back(Settled {
             position,
+            seq: self.calls.get(&position).map_or(0, |call| call.seq),
             at,
             answered,
             label,

@@ -6,7 +6,6 @@ use super::host::Host;
 use super::known::typed_in;
 use super::offer::Offer;
 use super::written::Written;
-use crate::gate::foresee;
 use crate::guests::catalog::Tool;
 use crate::rules::agent::Agent;
 use crate::rules::call::foreseen::{Wish, foresee_all};
@@ -270,12 +269,12 @@ impl Host {
     }
 
     fn verdict<E: Effect>(&self, effect: &E, caller: &Caller) -> Verdict {
-        foresee(caller, effect, self.policy()).verdict
+        self.station.gate.foresee(caller, effect).verdict
     }
 
     /// What is said of a call, and within what it would be made.
     fn judged_call(&self, call: &Call, caller: &Caller) -> (Explained, Within) {
-        let foreseen = foresee(caller, call, self.policy());
+        let foreseen = self.station.gate.foresee(caller, call);
         let mode = caller.judging(&self.policy().flows);
         let weighs = mode != Judging::Off && call.declared.is_sink();
         let judged = !matches!(foreseen.verdict, Verdict::Deny(_));

@@ -163,6 +163,7 @@ impl Host {
         earlier: Earlier,
         tasks: &Tasks,
     ) -> Result<String> {
+        self.learn_secrets()?;
         // No model is told what somebody typed or piped in by mistake.
         if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
             goal.text = clean;

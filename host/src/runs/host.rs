@@ -246,6 +246,15 @@ impl Host {
         self.station.gate.policy()
     }
 
+    /// Knows each secret that was set or changed since: from now on nobody is shown its value, not even what was written down
+    /// before.
+    ///
+    /// # Errors
+    /// `Denied` where one that is kept cannot be read.
+    pub fn learn_secrets(&self) -> Result<()> {
+        self.station.egress.learn()
+    }
+
     /// The records.
     #[must_use]
     pub fn journal(&self) -> &Journal {

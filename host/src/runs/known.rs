@@ -328,7 +328,7 @@ pub(super) struct Fold<'a> {
     calls: BTreeMap<Seq, (&'a Judged, ToolName)>,
     ends: BTreeMap<Seq, &'a Finished>,
     /// Whose wish each effect was.
-    wishers: BTreeMap<Seq, Seq>,
+    wishers: BTreeMap<Seq, (Seq, Label)>,
     /// What each call has read, by what came of its own wishes.
     read: BTreeMap<Seq, Label>,
 }
@@ -364,16 +364,21 @@ impl<'a> Fold<'a> {
                 let _ = take(flows, (ledger, handles), brought);
             }
             Event::Observed {
-                kept: Some(handle), ..
+                kept: Some(handle),
+                observation,
+                ..
             } => {
+                // A name stands for one value, also where that stands in no record.
+                handles.reserve(handle, &observation.label);
                 // Its parent is the judgement of the call whose outcome was kept.
                 if let Some(finished) = self.ends.get(&record.parent) {
-                    handles.reserve(handle, &finished.label);
+                    let label = finished.label.join(&observation.label);
+                    handles.reserve(handle, &label);
                     if let End::Done {
                         content: Content::Inline(value),
                     } = &finished.end
                     {
-                        let _ = handles.hold_as(handle, value, &finished.label);
+                        let _ = handles.hold_as(handle, value, &label);
                     }
                 }
             }
@@ -399,15 +404,29 @@ impl<'a> Fold<'a> {
 impl Fold<'_> {
     /// What came of a wish, its wisher has read.
     fn heard(&mut self, record: &Record) {
-        if let Event::Judged(_) = &record.event {
-            self.wishers.insert(record.seq, record.parent);
+        if let Event::Judged(judged) = &record.event
+            && let Some(knew) = knew(judged)
+        {
+            self.wishers.insert(record.seq, (record.parent, knew));
         }
         if let Event::Finished(finished) = &record.event
-            && let Some(wisher) = self.wishers.remove(&finished.of)
+            && let Some((wisher, knew)) = self.wishers.remove(&finished.of)
             && self.calls.contains_key(&wisher)
         {
             let read = self.read.entry(wisher).or_default();
-            *read = read.join(&finished.label);
+            *read = read.join(&finished.label.without(&knew));
+        }
+    }
+}
+
+/// What is no reading of a wish's own that stands in the label of its end; nothing for a wish of the host, which puts what it does for a
+/// call under all that the call knows.
+pub(super) fn knew(judged: &Judged) -> Option<Label> {
+    match (judged.origin.as_str(), judged.effect) {
+        ("host", _) => None,
+        (_, EffectKind::Call) => Some(judged.label.clone()),
+        (_, EffectKind::Fetch | EffectKind::File | EffectKind::Keep | EffectKind::Show) => {
+            Some(Label::default())
         }
     }
 }
@@ -553,7 +572,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::rules::flow::handles::Naming;
     use crate::rules::flow::kind::Kind;
+    use crate::words::label::{Sort, Source};
 
     fn record((seq, parent): (u64, u64), event: &Value) -> Record {
         let mut record = json!({
@@ -576,6 +597,60 @@ mod tests {
             "event": "finished", "of": of, "end": "done", "label": label, "spent": {"us": 1},
             "content": {"inline": {"mail": "bob@own.test"}},
         })
+    }
+
+    /// What the host does for a call is under all that the call knows, and so is what a tool asks another one: none of that is what the
+    /// call has read itself, or content that it was given would count as its own.
+    #[test]
+    fn what_a_call_knew_is_no_reading_of_its_own() {
+        let flows = Flows::default();
+        let knew = |mut event: Value| {
+            event["label"] = json!(["user", "file:docs"]);
+            event
+        };
+        let told = |of: u64, more: &str| end(of, &["user", "file:docs", more]);
+        let records = [
+            record((1, 0), &knew(wish("model", "mail.read"))),
+            record((2, 1), &knew(wish("host", "acl.check"))),
+            record((3, 2), &told(2, "tool:acl.check")),
+            record((4, 1), &knew(wish("mail.read", "book.find"))),
+            record((5, 4), &told(4, "tool:book.find")),
+        ];
+        let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
+        let mut fold = Fold::default();
+        for record in &records {
+            fold.see(&flows, (&mut ledger, &mut handles), record);
+        }
+        let read = fold.read.get(&1).map(ToString::to_string);
+        assert_eq!(read.as_deref(), Some("tool:book.find"));
+    }
+
+    /// It would be called as something else is by then.
+    #[test]
+    fn a_name_under_which_something_was_kept_is_given_once_also_where_nothing_is_left_of_it() {
+        let kept = |parent: u64| {
+            record(
+                (3, parent),
+                &json!({
+                    "event": "observed", "call": "c", "tool": "book.find", "kept": "h1",
+                    "observation": {"text": "…", "ok": true, "label": ["user", "web:https://a.test"], "flags": []},
+                }),
+            )
+        };
+        let page = Label::of(Source::new(Sort::Web, "https://a.test"));
+        for (parent, is_there) in [(1, true), (0, false)] {
+            let records = [
+                record((1, 0), &wish("model", "book.find")),
+                record((2, 1), &end(1, &["user", "tool:book.find"])),
+                kept(parent),
+            ];
+            let handles = handles_in(&Flows::default(), &records);
+            assert_eq!(handles.get("h1").is_ok(), is_there);
+            assert!(handles.label_in(&json!({"$handle": "h1"})).covers(&page));
+            let mut handles = handles;
+            let next = handles.hold(Naming::Next, &json!("other"), &page).unwrap();
+            assert_eq!(next, "h2", "after a record below {parent}");
+        }
     }
 
     /// A tool vouches for what it has found, and not for what another one told it, also in a later life.

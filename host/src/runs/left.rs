@@ -145,6 +145,7 @@ impl Host {
 
     /// Holds a run that begins, against everybody else, and marks it as begun here.
     pub(super) fn begin(&self, run: &RunId, subject: &str, wish: &Value) -> Result<Hold> {
+        self.learn_secrets()?;
         let hold = self.kept.hold(run)?;
         let (wish, engine) = self.marked(subject, wish);
         hold.begin(wish, engine)?;
@@ -154,6 +155,7 @@ impl Host {
     /// The same of a run that may be over before anybody else sees anything of it. Whatever [`Hold::ahead`] says goes
     /// with its first record.
     pub(super) fn begin_unseen(&self, run: &RunId, subject: &str, wish: &Value) -> Result<Hold> {
+        self.learn_secrets()?;
         self.kept.hold_unseen(run, self.marked(subject, wish))
     }
 
@@ -225,6 +227,7 @@ impl Host {
         let wish = wished_in(run, &records)?;
         hold.check(mark_of(wish.subject(), &wish.value()), &records)?;
         self.journal().take_up(run, &records)?;
+        self.station.files.take_up(run, &records);
         Ok((hold, records))
     }
 

@@ -63,8 +63,10 @@ pub(super) fn observe(
 /// Keeps an outcome whole, as it was: whoever reads a part of it reads that as any other outcome.
 fn keep(outcome: &Outcome, policy: &Policy, known: &Known) -> Option<String> {
     let value = outcome.result.as_ref().ok()?;
-    // No handle is made of what must not be written down, or is held already.
-    if policy.flows.classes.is_secret(&outcome.label) || outcome.tool == READ {
+    // No handle is made of what must not be written down, is held already, or stands in no record: whoever goes on with the run
+    // would hold nothing under its name.
+    let is_recorded = outcome.seq > 0;
+    if policy.flows.classes.is_secret(&outcome.label) || outcome.tool == READ || !is_recorded {
         return None;
     }
     let mut handles = known.handles();

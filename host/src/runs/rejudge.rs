@@ -16,7 +16,7 @@ use super::known::{self, Fold, adjust, always};
 use super::left::{Wished, wished_in};
 use super::session::Earlier;
 use crate::gate::journal::Journal;
-use crate::gate::{Foreseen, foresee, unfit};
+use crate::gate::{Foreseen, unfit};
 use crate::rules::budget::is_overspending;
 use crate::rules::call::{self, Call};
 use crate::rules::caller::{Bearing, Caller, Known, Led, Origin};
@@ -342,7 +342,7 @@ impl<'a> Again<'a> {
             let source = source.ok_or("its source was not kept")?;
             let scripts = &self.host.station.scripts;
             let (caller, call) = (scripts.caller(caller), scripts.call(source));
-            return Ok(foresee(&caller, &call, self.host.policy()).verdict);
+            return Ok(self.host.station.gate.foresee(&caller, &call).verdict);
         }
         let was_denied = matches!(judged.verdict, Verdict::Deny(_));
         let call = match self.call(judged, caller, was_denied)? {
@@ -352,7 +352,7 @@ impl<'a> Again<'a> {
                 return Ok(verdict);
             }
         };
-        let Foreseen { verdict, terms, .. } = foresee(caller, &call, self.host.policy());
+        let Foreseen { verdict, terms, .. } = self.host.station.gate.foresee(caller, &call);
         let happens = matches!(verdict, Verdict::Allow { .. });
         let within = terms.unwrap_or_default();
         let outer = Outer {
@@ -536,7 +536,7 @@ impl<'a> Again<'a> {
     }
 
     fn verdict<E: Effect>(&self, effect: &E, caller: &Caller) -> Verdict {
-        foresee(caller, effect, self.host.policy()).verdict
+        self.host.station.gate.foresee(caller, effect).verdict
     }
 }
 

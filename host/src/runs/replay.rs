@@ -33,7 +33,7 @@ use crate::rules::questions::{AskRules, Unattended};
 use crate::rules::script::TOOL;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Answer, End, Event, Record, Sight, Verdict};
+use crate::words::event::{Answer, End, Event, Question, Record, Sight, Verdict};
 use crate::words::id::{RunId, Seq};
 use crate::words::limits::REPLAY_IDLE_MS;
 use crate::words::message::WishedArgs;
@@ -103,6 +103,9 @@ impl Host {
         let mut host = Self::open(setup).await?.told_by(outside.clone())?;
         host.retold = Some(earlier);
         outside.recorded_in(host.journal(), &run);
+        if let Some(asked) = records.iter().find_map(asked_in) {
+            host.journal().name_with(asked.salt);
+        }
         if let Some((from, why)) = ends::begun_last(&expected) {
             host.journal().spend(&run, (from, &why));
         }
@@ -181,6 +184,17 @@ fn attended(asks: &mut AskRules, records: &[Record]) {
         true => Unattended::Deny,
         false => Unattended::Pause,
     };
+}
+
+/// The question that was asked there.
+fn asked_in(record: &Record) -> Option<&Question> {
+    let Event::Judged(judged) = &record.event else {
+        return None;
+    };
+    match &judged.verdict {
+        Verdict::Ask(question) => Some(question),
+        Verdict::Allow { .. } | Verdict::Deny(_) => None,
+    }
 }
 
 /// The records up to the end of that turn.

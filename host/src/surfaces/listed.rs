@@ -141,6 +141,7 @@ fn held(handed: &Handed) -> Value {
         Inside::File { name, bytes } => {
             json!({"argument": place, "handle": handle, "file": name, "bytes": bytes})
         }
+        Inside::Gone => json!({"argument": place, "handle": handle, "gone": true}),
         Inside::Text(text) => {
             let (text, more) = as_far_as_shown(text);
             json!({"argument": place, "handle": handle, "text": text, "more": more})

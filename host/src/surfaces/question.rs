@@ -139,6 +139,7 @@ pub(super) fn held(handed: &Handed) -> String {
         Inside::File { name, bytes } => {
             format!("is the attached `{}`, {bytes} bytes", shown(name))
         }
+        Inside::Gone => "is not there any more, and a call with it fails".to_owned(),
         Inside::Text(text) => {
             let (text, more) = as_far_as_shown(text);
             let lines = sentence(text);
@@ -178,6 +179,7 @@ mod tests {
             question: Question {
                 id: QuestionId::of(&["q"]),
                 wish: QuestionId::of(&["w"]),
+                salt: None,
                 rule: "`ask` in lazaret.toml".to_owned(),
                 text: "May this model call `files.write` with {…?".to_owned(),
                 reasons: Vec::new(),

@@ -418,6 +418,9 @@ pub struct Question {
     /// The wish alone, whatever is asked about it.
     #[serde(default = "no_wish")]
     pub wish: QuestionId,
+    /// What its name was made with beside what is asked: whoever has only the name cannot try what that might be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<Digest>,
     /// The rule, and the policy line that made it.
     pub rule: String,
     /// One sentence by the host, hidden characters shown.
@@ -500,8 +503,20 @@ pub struct Finished {
     /// written, beside what this call has read itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub touched: BTreeMap<String, Label>,
+    /// Of an effect that may have filled a mount: how much of its quota the run had used by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrote: Option<Wrote>,
     /// What it took.
     pub spent: Spent,
+}
+
+/// What a run has written into a mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wrote {
+    /// The mount.
+    pub mount: String,
+    /// Bytes, as its quota counts them.
+    pub bytes: u64,
 }
 
 /// Success with its content, or a failure.

@@ -425,14 +425,46 @@ mod tests {
         assert_eq!(serde_json::from_str::<Label>(&text).unwrap(), label);
     }
 
+    /// Of any sort, and scalars that were taken out of any.
+    fn any_source() -> impl Strategy<Value = Source> {
+        let sorts: Vec<Sort> = Sort::ALL.iter().map(|(sort, _)| *sort).collect();
+        let any = (prop::sample::select(sorts), 0u32..400, any::<bool>());
+        any.prop_map(|(sort, number, is_scalar)| {
+            let source = Source::new(sort, &format!("n{number}"));
+            match is_scalar {
+                true => source.of_scalar(),
+                false => source,
+            }
+        })
+    }
+
+    /// More than a label names, so that some collapse.
+    fn any_label() -> impl Strategy<Value = Label> {
+        let sources = prop::collection::vec(any_source(), 0..2 * LABEL_SOURCES);
+        sources.prop_map(|sources| {
+            sources
+                .into_iter()
+                .fold(Label::default(), |label, one| label.with(one))
+        })
+    }
+
+    fn knows_a_secret(label: &Label) -> bool {
+        label.sources().any(|source| {
+            let behind = source.behind_scalar().unwrap_or_else(|| source.clone());
+            behind.sort() == Sort::Secret
+        })
+    }
+
     proptest! {
         #[test]
-        fn a_label_never_shrinks(first in prop::collection::vec(0u32..400, 0..200),
-                                 second in prop::collection::vec(0u32..400, 0..200)) {
-            let build = |numbers: &[u32]| numbers.iter().fold(Label::default(), |l, n| l.join(&web(*n)));
-            let (a, b) = (build(&first), build(&second));
-            let joined = a.join(&b);
-            prop_assert!(joined.covers(&a) && joined.covers(&b));
+        fn a_label_never_shrinks(a in any_label(), b in any_label()) {
+            for joined in [a.join(&b), b.join(&a)] {
+                prop_assert!(joined.covers(&a) && joined.covers(&b));
+                prop_assert!(joined.sources().count() <= LABEL_SOURCES);
+                let knows = knows_a_secret(&a) || knows_a_secret(&b);
+                prop_assert_eq!(knows_a_secret(&joined), knows);
+                prop_assert_eq!(knows_a_secret(&joined.of_scalar()), knows);
+            }
         }
     }
 }

@@ -94,7 +94,7 @@ fn waiting(station: &Station) -> Value {
 }
 
 /// The whole name of the run that waits.
-fn run_of(station: &Station) -> String {
+pub fn run_of(station: &Station) -> String {
     let told = station
         .command(&["ask", "list", "--json"])
         .output()
@@ -246,7 +246,7 @@ fn a_confirmation_says_what_ends_it_and_a_run_names_its_question() {
             &one["question"].as_str().unwrap()[..12]
         )
     };
-    let ended = station.run(&["ask", "allow", &run]).ends(2);
+    let ended = station.run(&["ask", "deny", &run]).ends(2);
     ended.says(&[
         "2 questions wait in `[RUN]`",
         &each(&all[0]),

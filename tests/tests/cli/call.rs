@@ -25,6 +25,24 @@ fn arguments_are_given_in_place() {
         .says_only("");
 }
 
+/// A handle is a run's own, and what a person calls is a run of its own that holds nothing.
+#[test]
+fn a_call_holds_no_handle() {
+    let station = Station::new();
+    let held = r#"{"value":{"$handle":"h1"},"pointer":"/a"}"#;
+    for tool in ["handle.read", "handle.field"] {
+        station
+            .run(&["call", tool, held])
+            .ends(4)
+            .says(&["there is no handle `h1` in this run, which holds nothing"]);
+    }
+    // Anywhere else it is a value like another.
+    station
+        .run(&["call", "text.count", r#"{"text":{"$handle":"h1"}}"#])
+        .ends(2)
+        .says(&["/text: expected a string"]);
+}
+
 #[test]
 fn arguments_are_read_from_a_file() {
     let station = Station::new();

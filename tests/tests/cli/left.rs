@@ -30,6 +30,25 @@ fn asks() -> Station {
     station
 }
 
+/// What a run may write into a mount it may write in all of its lives together.
+#[test]
+fn a_run_that_goes_on_has_used_of_its_quota_what_it_had() {
+    let policy = POLICY.replace("access = \"write\"", "access = \"write\"\nquota_mib = 1");
+    let policy = policy.replace("ask = [\"files.write\"]", "ask = [\"text.count\"]");
+    let station = Station::with(&format!("{policy}[flow]\nmode = \"off\"\n"));
+    let fills = "const half = async name => { for (let n = 0; n < 9; n++) \
+        await tools.files.write({path: `here/${name}${n}.txt`, content: 'x'.repeat(60000)}); }; \
+        await half('a'); await tools.text.count({text: 'a'}); await half('b')";
+    station.run(&["script", "-e", fills]).ends(75);
+    station.run(&["ask", "allow", &question(&station)]).ends(0);
+    station
+        .run(&["runs", "resume", "last"])
+        .ends(2)
+        .says(&["into the mount `here`", "past its quota: `quota_mib = 1`"]);
+    let is_there = |name: &str| station.workspace().join(name).exists();
+    assert!(is_there("a8.txt") && is_there("b6.txt") && !is_there("b7.txt"));
+}
+
 /// The questions that wait, and nothing else.
 fn waiting(station: &Station) -> Vec<Value> {
     station.run(&["ask", "list", "--json"]).ends(0).listed()

@@ -3,6 +3,7 @@
 use lazaret_tests::saying;
 use serde_json::{Value, json};
 
+use crate::advice::run_of;
 use crate::inline::at_terminal;
 use crate::station::Station;
 
@@ -257,16 +258,29 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
 #[test]
 fn the_only_question_is_the_last_and_of_several_each_is_named() {
     let station = agent("");
-    station.run(&["ask", "allow", "last"]).ends(4);
+    station.run(&["ask", "deny", "last"]).ends(4);
     station.run(&["run", "write"]).ends(75);
-    let first = id(&waiting(&station)[0]);
+    let asked = waiting(&station);
+    let first = id(&asked[0]);
     let hint = format!("hint: lazaret ask show {}", &first[..12]);
-    station
-        .run(&["ask", "allow", "last"])
-        .ends(2)
-        .says(&["2 questions wait", &hint]);
+    for ask in ["show", "deny"] {
+        station
+            .run(&["ask", ask, "last"])
+            .ends(2)
+            .says(&["2 questions wait", &hint]);
+    }
     station.run(&["ask", "deny", &first]).ends(0);
-    station.run(&["ask", "allow", "last"]).ends(0);
+    station.run(&["ask", "show", "last"]).ends(0);
+    // Another one may wait by the time of the yes.
+    let run = run_of(&station);
+    for (ask, name) in [("allow", "last"), ("always", "last"), ("allow", &run)] {
+        station
+            .run(&["ask", ask, name])
+            .ends(2)
+            .says(&["a yes names it itself", "hint: lazaret ask show "]);
+    }
+    assert_eq!(waiting(&station).len(), 1);
+    station.run(&["ask", "deny", "last"]).ends(0);
     assert!(waiting(&station).is_empty());
 }
 
@@ -292,6 +306,50 @@ fn whoever_looks_at_questions_needs_no_policy_that_is_trusted_as_it_is() {
         .ends(3)
         .says(&[warning]);
     assert_eq!(waiting(&station).len(), 2);
+}
+
+/// A yes is to what a handle holds, and not to its name: who waits twice in a run finds each handle holding what it held, and a
+/// text that begins alike and is as long is not called so by then.
+#[test]
+fn a_yes_is_to_what_a_handle_holds() {
+    let text = |end: &str| format!("{}{end}", "Our prices, for everybody. ".repeat(40));
+    let count = |text: &str| json!({"tool": "text.count", "args": {"text": text}});
+    let keep = |end: &str| json!({"tool": "handle.template", "args": {"template": text(end), "values": {}}});
+    let held = json!({"$handle": "h1"});
+    let write = json!({"tool": "files.write", "args": {"path": "here/list.txt", "content": held}});
+    let first = json!({"calls": [count("a"), keep("PUBLIC")]});
+    let second = json!({"calls": [count("b"), keep("SECRET"), write]});
+    let lines = [
+        first.to_string(),
+        second.to_string(),
+        r#"{"text":"Done."}"#.to_owned(),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let tools = "[\"files.write\", \"text.count\", \"handle.*\"]";
+    let spill = format!("{POLICY}[observations]\ntruncation = \"spill\"\nmax_chars = 600\n");
+    let station = Station::scripted(tools, &lines, &spill);
+    let asks = "ask = [\"files.write\", \"text.count\"]";
+    station.write(
+        "lazaret.toml",
+        format!("{asks}\n{}", station.read("lazaret.toml")),
+    );
+    station.trust();
+    station.run(&["run", "Write the list."]).ends(75);
+    let allow = || {
+        for one in waiting(&station) {
+            station.run(&["ask", "allow", &id(&one)]).ends(0);
+        }
+        station.run(&["runs", "resume", "last"])
+    };
+    allow().ends(75);
+    let asked = waiting(&station);
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    station
+        .run(&["ask", "show", &id(&asked[1])])
+        .ends(0)
+        .prints(&["`/content`: the handle `h1` holds:", "PUBLIC"]);
+    allow().ends(0).prints(&["Done."]);
+    assert_eq!(station.read("list.txt"), text("PUBLIC"));
 }
 
 #[test]

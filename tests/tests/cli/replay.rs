@@ -76,6 +76,31 @@ fn a_script_that_was_left_and_went_on_does_so_again() {
     is_the_same(&answered("deny"));
 }
 
+/// The names of questions are made with a key that only the host has where the run was. All that differs is where the file with the
+/// line lies.
+#[test]
+fn what_was_asked_on_another_host_is_called_the_same_here() {
+    let policy = "ask = [\"text.count\"]\n";
+    let station = Station::with(policy);
+    let count = "return (await tools.text.count({text: 'a b'})).words";
+    station.run(&["script", "-e", count]).ends(75);
+    station
+        .run(&["runs", "export", "last", "--output", "run.jsonl"])
+        .ends(0);
+    let exported = station.read("run.jsonl");
+    let mut words = exported.split('"');
+    let run = words.find(|word| word.starts_with("20")).unwrap();
+    let other = Station::with(policy);
+    std::fs::write(other.state().join("key"), [9; 32]).unwrap();
+    other.trust();
+    other.write("run.jsonl", &exported);
+    other.run(&["runs", "import", "run.jsonl"]).ends(0);
+    let replayed = other.run(&["runs", "replay", run, "--json"]).ends(1).json();
+    let asked = |which: &str| replayed["diverged"][which]["verdict"]["id"].clone();
+    assert!(asked("expected").is_string(), "{replayed}");
+    assert_eq!(asked("expected"), asked("came"), "{replayed}");
+}
+
 #[test]
 fn calls_go_the_same_way() {
     let station = Station::with("");

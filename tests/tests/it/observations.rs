@@ -240,6 +240,52 @@ async fn what_is_kept_is_there_when_the_run_goes_on_and_for_no_other_run() {
     assert!(text.contains("which holds nothing"), "{text}");
 }
 
+/// One that had ended when its run was left, and that its model was told of once that went on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_kept_of_an_earlier_life_is_there_in_each_later_one() {
+    let policy = format!("ask = [\"text.count\"]\n{SPILL}");
+    let count = |id: &str| json!({"id": id, "tool": "text.count", "args": {"text": "a"}});
+    let read = json!({"id": "b", "tool": "files.read", "args": {"path": "inbox/list.txt"}});
+    let replies = [
+        json!({"calls": [count("a"), read]}),
+        json!({"calls": [count("c")]}),
+        part(1_200),
+        json!({"when": "line 13", "text": "There."}),
+    ];
+    let rig = Rig::of(&policy).file("inbox/list.txt", &lines());
+    let rig = rig.replies(&replies).kept().await.open().await;
+    let (run, asked) = rig.pursue("Look it up.").await;
+    assert_eq!(asked.expect_err("it asks").code(), Code::Asked);
+    let rig = rig.restart().await;
+    rig.answer(Say::Allow).await;
+    let again = rig.resume_agent(&run).await;
+    assert_eq!(again.expect_err("it asks again").code(), Code::Asked);
+    let rig = rig.restart().await;
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "There.");
+}
+
+/// What a search has found is the outcome of no call, and whoever goes on with the run would hold nothing under its name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stands_in_no_record_is_kept_under_no_handle() {
+    let policy = format!("{SPILL}\ncalling = \"both\"");
+    let search = call("search_tools", json!({"query": "files text"}));
+    let rig = Rig::of(&policy).replies(&[search, json!({"text": "Found."})]);
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Look.").await;
+    assert_eq!(answer.expect("an answer"), "Found.");
+    let mut records = rig.records(&run).await.into_iter();
+    let kept = records.find_map(|record| match record.event {
+        Event::Observed {
+            kept, observation, ..
+        } => Some((kept, observation.text)),
+        _ => None,
+    });
+    let (kept, text) = kept.expect("it has searched");
+    assert_eq!(kept, None);
+    assert!(text.contains("characters left out"), "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_fits_is_not_kept_and_nobody_is_offered_to_read_it() {
     let replies = [read(), json!({"text": "Short."})];

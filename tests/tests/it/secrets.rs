@@ -345,6 +345,22 @@ async fn a_secret_that_is_removed_is_unknown_at_once_and_is_still_not_told() {
     spill(&host, json!({"texts": spelled(CANARY)})).await;
 }
 
+/// By whoever has set it: a host serves for days, and its user changes a token meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_is_set_or_changed_is_known_to_whatever_is_called_next() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    for value in ["first-58ab10-later", "second-77cd31-later"] {
+        let secret = lazaret::edges::vault::Secret::new(value.to_owned()).unwrap();
+        host.vault().store("late", &secret).unwrap();
+        let called = spill(&host, json!({"texts": spelled(value)})).await;
+        let said = format!("{:?}", called.outcome);
+        assert_eq!(found(value, said.as_bytes()), None, "{said}");
+        let records = format!("{:?}", host.records(&called.run).await);
+        assert_eq!(found(value, records.as_bytes()), None);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_secret_that_is_changed_is_known_before_it_is_used() {
     let server = Server::start().await;

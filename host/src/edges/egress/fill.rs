@@ -31,6 +31,16 @@ pub(super) struct Filling {
     known: KnownSecrets,
 }
 
+impl Filling {
+    /// Knows what was kept since.
+    ///
+    /// # Errors
+    /// `Denied` where it cannot be read.
+    pub(super) fn learn(&self) -> Result<()> {
+        self.vault.teach_again(&self.known)
+    }
+}
+
 /// A request with its secrets in place. It lives for as long as it takes to send it.
 pub(super) struct Filled {
     pub(super) url: Url,

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Metadata, MetadataExt};
 
+use super::came::Came;
 use super::met::{Met, first_of};
 use super::turn::Doing;
+use super::written::filled;
 use super::{FileOutcome, Files, Identity, changes, relative, resolved};
 use crate::edges::aside::Asker;
 use crate::edges::labels::KnownFile;
@@ -26,12 +28,7 @@ struct Numbers {
 
 impl Files {
     /// Does it in its turn, and says what influenced the outcome: of a change that was made, only what it took.
-    pub(super) fn perform_labelled(
-        &self,
-        file: File,
-        places: Places,
-        asker: &Asker,
-    ) -> (Result<FileOutcome>, Option<Label>) {
+    pub(super) fn perform_labelled(&self, file: File, places: Places, asker: &Asker) -> Came {
         let doing = match changes(&file.wish) {
             true => Doing::Changes,
             false => Doing::Looks,
@@ -40,8 +37,19 @@ impl Files {
         let turn = self.turns.take(doing);
         // Others may have had it for longer than anybody waits for this.
         match turn.and_then(|turn| asker.check().map(|()| turn)) {
-            Ok(_turn) => self.perform_in_turn(file, places),
-            Err(error) => (Err(error), Some(own_label(&places))),
+            Ok(_turn) => {
+                let filled = filled(&file.wish, &places).cloned();
+                let (result, label) = self.perform_in_turn(file, places);
+                Came {
+                    result,
+                    label,
+                    wrote: filled.and_then(|place| self.written.so_far(&place)),
+                }
+            }
+            Err(error) => Came {
+                label: Some(own_label(&places)),
+                ..Err(error).into()
+            },
         }
     }
 
@@ -397,8 +405,8 @@ mod tests {
             wish,
             label,
         };
-        let (result, label) =
-            files.perform_labelled(file, Places::One(place(path)), &Asker::default());
+        let places = Places::One(place(path));
+        let Came { result, label, .. } = files.perform_labelled(file, places, &Asker::default());
         (result, label.unwrap_or_default())
     }
 
@@ -558,7 +566,7 @@ mod tests {
             label,
         };
         let places = Places::Two(place(from), place(target));
-        let (result, label) = files.perform_labelled(file, places, &Asker::default());
+        let Came { result, label, .. } = files.perform_labelled(file, places, &Asker::default());
         (result, label.unwrap_or_default())
     }
 

@@ -54,8 +54,8 @@ pub(super) fn perform_as(
         wish,
         label,
     };
-    let (result, label) = files.perform_labelled(file, places, &Asker::default());
-    (result, label.unwrap_or_default())
+    let came = files.perform_labelled(file, places, &Asker::default());
+    (came.result, came.label.unwrap_or_default())
 }
 
 /// What is said of a wish that is refused; nothing where it was done.

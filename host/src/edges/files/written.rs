@@ -1,7 +1,7 @@
 //! What each run has written into each mount, so that a quota holds for all tools of a run together.
 //!
-//! Counted in this process: a run that is taken up again by another one begins anew. What is removed counts still,
-//! since the disk was written all the same. A folder or an empty file has no bytes of its own and takes room all the same.
+//! What it has written by then stands in the record of each effect that may have filled a mount, so that a run which is taken up
+//! again goes on from there, in another process as well. What is removed counts still, since the disk was written all the same. A folder or an empty file has no bytes of its own and takes room all the same.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use cap_std::fs::Dir;
 
-use crate::rules::file::Place;
+use super::Files;
+use crate::rules::file::{FileWish, Place, Places};
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Event, Record, Wrote};
 use crate::words::id::RunId;
 use crate::words::limits::{MADE_BYTES, MOUNT_RUNS};
 use crate::words::lock::lock;
@@ -78,6 +80,50 @@ impl Written {
             key,
             bytes,
         })
+    }
+
+    /// What the run of a place has written into its mount; nothing where it has written nothing.
+    pub(super) fn so_far(&self, place: &Place) -> Option<Wrote> {
+        let key = (place.run.clone(), place.mount.clone());
+        let counts = lock(&self.0);
+        let (bytes, _) = counts.all.get(&key).filter(|(bytes, _)| *bytes > 0)?;
+        Some(Wrote {
+            mount: place.mount.to_string(),
+            bytes: *bytes,
+        })
+    }
+
+    /// A run goes on that had written so much into a mount.
+    pub(super) fn take_up(&self, run: &RunId, wrote: &Wrote) {
+        let key = (run.clone(), Arc::from(wrote.mount.as_str()));
+        let mut counts = lock(&self.0);
+        counts.make_room(&key);
+        let (bytes, _) = counts.all.entry(key).or_default();
+        *bytes = wrote.bytes.max(*bytes);
+    }
+}
+
+impl Files {
+    /// A run goes on that had written so much by these records.
+    pub(crate) fn take_up(&self, run: &RunId, records: &[Record]) {
+        for record in records {
+            if let Event::Finished(finished) = &record.event
+                && let Some(wrote) = &finished.wrote
+            {
+                self.written.take_up(run, wrote);
+            }
+        }
+    }
+}
+
+/// The place whose mount a wish may fill.
+pub(super) fn filled<'a>(wish: &FileWish, places: &'a Places) -> Option<&'a Place> {
+    match wish {
+        FileWish::Write { .. } | FileWish::MakeFolder | FileWish::Move { .. } => match places {
+            Places::One(place) | Places::Two(_, place) => Some(place),
+            Places::Root(_) => None,
+        },
+        FileWish::List | FileWish::Stat | FileWish::Read { .. } | FileWish::Remove => None,
     }
 }
 
@@ -176,6 +222,25 @@ mod tests {
         written.take(&place("a", "x"), 1).unwrap_err();
         written.take(&place("a", "y"), 100).unwrap().keep();
         written.take(&place("b", "x"), 100).unwrap().keep();
+    }
+
+    /// Another process goes on with it, or this one after it has forgotten it.
+    #[test]
+    fn a_run_that_goes_on_has_written_what_it_had() {
+        let (written, later) = (Written::default(), Written::default());
+        assert_eq!(written.so_far(&place("a", "x")), None);
+        written.take(&place("a", "x"), 60).unwrap().keep();
+        let so_far = written.so_far(&place("a", "x")).unwrap();
+        assert_eq!((so_far.mount.as_str(), so_far.bytes), ("x", 60));
+        for _ in 0..2 {
+            later.take_up(&RunId::known("a"), &so_far);
+        }
+        later.take(&place("a", "x"), 41).unwrap_err();
+        later.take(&place("a", "y"), 100).unwrap().keep();
+        later.take(&place("a", "x"), 40).unwrap().keep();
+        // What it has written since counts.
+        later.take_up(&RunId::known("a"), &so_far);
+        later.take(&place("a", "x"), 1).unwrap_err();
     }
 
     #[test]

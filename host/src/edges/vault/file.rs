@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{Secret, check_room, environment};
-use crate::edges::state::{StateFolder, random};
+use crate::edges::state::{Mark, StateFolder, random};
 use crate::words::error::{Code, Error, Result};
 use crate::words::lock::lock;
 
@@ -121,6 +121,10 @@ impl SealedFile {
         };
         let key = self.key(&folder, &stored.key)?;
         unseal(&key, name, sealed).map(Some)
+    }
+
+    pub(super) fn mark(&self) -> Option<Mark> {
+        Mark::of(&self.folder.join(FILE))
     }
 
     /// All of them, each with its value, or why it does not open. The file is read once, and so is its key.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use keyring_core::{CredentialStore, Entry};
 
 use super::{Secret, check_room, desktop};
-use crate::edges::state::StateFolder;
+use crate::edges::state::{Mark, StateFolder};
 use crate::words::error::{Code, Error, Result};
 
 /// Whose keyring it is.
@@ -75,8 +75,15 @@ impl Keyring {
         };
         if kept.is_err() && new {
             self.change(|names| Ok(names.remove(name)))?;
+        } else if kept.is_ok() {
+            // The list is what hosts look at that are under way: it is written anew once there is something else to read.
+            self.change(|names| Ok(names.insert(name.to_owned())))?;
         }
         kept
+    }
+
+    pub(super) fn mark(&self) -> Option<Mark> {
+        Mark::of(&self.folder.join(self.list()))
     }
 
     pub(super) fn remove(&self, name: &str) -> Result<bool> {

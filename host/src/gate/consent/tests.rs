@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::gate::foresee;
+use crate::gate::Gate;
+use crate::gate::journal::Journal;
 use crate::rules::call::Call;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::grant::Pattern;
@@ -13,9 +14,10 @@ use crate::rules::manifest::Risk;
 use crate::rules::policy::Policy;
 use crate::rules::questions::Questions;
 use crate::rules::schema::Args;
-use crate::words::clock::Deadline;
+use crate::words::clock::{Clock, Deadline};
 use crate::words::event::{Answer, Content, EffectKind, Event, Judged, Record, Surface, Verdict};
 use crate::words::id::{Digest, Place, RunId, ToolName};
+use crate::words::key::HostKey;
 use crate::words::label::Label;
 
 fn tool() -> ToolName {
@@ -69,9 +71,15 @@ fn policy(asks: bool) -> Policy {
     policy
 }
 
+/// The gate of a host that has this key.
+fn gate(key: u8, asks: bool) -> Gate {
+    let journal = Journal::in_memory(Clock::system(), HostKey::new(&[key; 32])).unwrap();
+    Gate::new(Arc::new(policy(asks)), journal)
+}
+
 /// What is decided of the call at a place: the verdict, or the rule of a denial.
 fn decided(caller: &Caller, call: &Call, asks: bool) -> String {
-    match foresee(caller, call, &policy(asks)).verdict {
+    match gate(7, asks).foresee(caller, call).verdict {
         Verdict::Deny(denial) => denial.rule,
         verdict @ (Verdict::Allow { .. } | Verdict::Ask(_)) => verdict.word().to_owned(),
     }
@@ -80,7 +88,7 @@ fn decided(caller: &Caller, call: &Call, asks: bool) -> String {
 /// A run that was asked about the call at its first place, and of which this is known beside.
 fn asked(said: impl FnOnce(&Verdict) -> Vec<Event>) -> Questions {
     let wished = caller(0, Questions::default());
-    let verdict = foresee(&wished, &call("one"), &policy(true)).verdict;
+    let verdict = gate(7, true).foresee(&wished, &call("one")).verdict;
     let said = said(&verdict);
     let judged = Event::Judged(Judged {
         effect: EffectKind::Call,
@@ -132,6 +140,33 @@ fn expired() -> Questions {
         let question = question.id.clone();
         vec![Event::Expired { question }]
     })
+}
+
+/// What is asked may quote what a handle holds, and whoever is told the name may know all else of it.
+#[test]
+fn whoever_guesses_what_is_asked_does_not_see_by_its_name_that_they_are_right() {
+    let asked = |gate: &Gate| {
+        let wished = caller(0, Questions::default());
+        match gate.foresee(&wished, &call("one")).verdict {
+            Verdict::Ask(question) => question,
+            verdict @ (Verdict::Allow { .. } | Verdict::Deny(_)) => {
+                panic!("nobody is asked: {verdict:?}")
+            }
+        }
+    };
+    let (host, other) = (asked(&gate(7, true)), asked(&gate(8, true)));
+    assert_eq!(host.text, other.text);
+    assert_eq!(host.wish, other.wish);
+    assert_ne!(host.id, other.id);
+    assert_eq!(host, asked(&gate(7, true)));
+    // What was recorded by another host is named again as there, or as in an older version.
+    let recorded = |salt| {
+        let gate = gate(8, true);
+        gate.journal().name_with(salt);
+        asked(&gate)
+    };
+    assert_eq!(host, recorded(host.salt));
+    assert!(![host.id, other.id].contains(&recorded(None).id));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::super::catalog::Tool;
 use super::super::guest::{LogLine, Trail};
 use super::records::visit;
 use super::{Outcome, Permitted, Request, Within, dispatch, of_outcome};
-use crate::gate::{Foreseen, foresee, foresee_after};
+use crate::gate::Foreseen;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::deny;
@@ -76,12 +76,13 @@ impl<'a> Around<'a> {
         let checker = wards.checker(&call.tool, self.on.caller)?;
         let told = wards::told_before(call, self.on.caller);
         let outcome = self.ask(checker, told, &call.held).await;
+        let added = self.added(&outcome);
         let error = match outcome.result {
             Ok(said) => wards::checked(&said).err()?,
             Err(error) => Error::new(Code::Denied, NOT_AUTHORIZED).because(anyhow::anyhow!(error)),
         };
         let mut done = without_guest(Err(error));
-        done.trail.label = outcome.label;
+        done.trail.label = added;
         Some(done)
     }
 
@@ -220,15 +221,15 @@ impl<'a> Around<'a> {
 
     /// What would be said to what steps have made of a call, which is under this influence by then.
     fn foreseen(&self, first: &Call, (call, label): (&Call, &Label)) -> Foreseen<Within> {
-        let policy = self.on.station.gate.policy();
+        let gate = &self.on.station.gate;
         let by_then = Caller {
             label: label.clone(),
             ..self.on.caller.clone()
         };
         if self.is_covered(first, (call, label)) {
-            foresee_after((self.on.caller, first), (&by_then, call), policy)
+            gate.foresee_after((self.on.caller, first), (&by_then, call))
         } else {
-            foresee(&by_then, call, policy)
+            gate.foresee(&by_then, call)
         }
     }
 
@@ -272,6 +273,11 @@ impl<'a> Around<'a> {
         done
     }
 
+    /// What a ward has brought into the call beside what that knew: what it was told of it is no reading of the call's own.
+    fn added(&self, outcome: &Outcome) -> Label {
+        outcome.label.without(self.own)
+    }
+
     /// What a step says that counts. One that only looks on is heard by nobody; that it failed is logged.
     fn heard<'b>(
         &mut self,
@@ -287,11 +293,11 @@ impl<'a> Around<'a> {
                 Ok(None)
             }
             (false, Ok(said)) => {
-                self.trail.label = self.trail.label.join(&outcome.label);
+                self.trail.label = self.trail.label.join(&self.added(outcome));
                 Ok(Some(said))
             }
             (false, Err(error)) => {
-                self.trail.label = self.trail.label.join(&outcome.label);
+                self.trail.label = self.trail.label.join(&self.added(outcome));
                 Err(about(ward, error))
             }
         }

@@ -125,7 +125,8 @@ async fn asked(
         server: terms.name.clone(),
         uses,
     };
-    let label = inner.label.join(&terms.label());
+    // As of whatever is asked outside: what came of it is the server's, and what was known before is no reading of the call's own.
+    let label = terms.label();
     let began = Clock::instant();
     let call = async |permit: Permit<Lent>| {
         let (_, ()) = permit.redeem();

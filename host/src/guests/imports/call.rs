@@ -26,13 +26,15 @@ impl Host for Inside {
             .catalog
             .behind(called, &caller, station.gate.policy());
         let under_way = visit.heard.under_way(Some(awaited));
+        let knew = caller.label.clone();
         let request = Request { tool, args };
         let inner = tasks.clone();
         let work = async move { Ok(dispatch(station, inner, caller, request).await) };
         let outcome = tasks.run(work).await;
         let visit = self.visit()?;
         let outcome = outcome.map_err(|error| visit.refuse(&error))?;
-        under_way.ended(&outcome.label);
+        // What it was told with the call is no reading of its own.
+        under_way.ended(&outcome.label.without(&knew));
         match outcome.result {
             Ok(value) => {
                 visit.heard.granted();

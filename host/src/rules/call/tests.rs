@@ -7,7 +7,7 @@ use crate::rules::manifest::Risk;
 use crate::words::clock::Deadline;
 use crate::words::event::Surface;
 use crate::words::id::{Place, RunId};
-use crate::words::label::Source;
+use crate::words::label::{Sort, Source};
 use serde_json::json;
 
 fn call(effect: &str, visibility: &str) -> Call {
@@ -193,4 +193,31 @@ fn what_was_judged_is_kept_for_a_sink_and_for_nothing_else() {
         read: nothing,
     };
     assert_eq!(judged("side-effecting"), (read, acts));
+}
+
+/// The same name, and what it holds is something else by then: a yes to the one is none to the other.
+#[test]
+fn an_answer_is_bound_to_what_handles_hold() {
+    let classes = flow::class::Classes::default();
+    let with = |text: &str| Call {
+        args: Args::own(json!({"a": text, "b": 1})),
+        places: vec!["/a".to_owned()],
+        wish: Some(json!({"a": {"$handle": "h1"}, "b": 1})),
+        ..call("side-effecting", "public")
+    };
+    let (one, other) = (with("prices"), with("salaries"));
+    assert_eq!(one.bound_to(&classes), with("prices").bound_to(&classes));
+    assert_ne!(one.bound_to(&classes), other.bound_to(&classes));
+    // What stands in no record does not stand there as a digest either.
+    let secret = |call: &Call| Call {
+        held: Label::of(Source::new(Sort::Secret, "safe.pin")),
+        ..call.clone()
+    };
+    let attached = |call: &Call| Call {
+        attached: vec!["/a".to_owned()],
+        ..call.clone()
+    };
+    let bound = |call: &Call| call.bound_to(&classes);
+    assert_eq!(bound(&secret(&one)), bound(&secret(&other)));
+    assert_eq!(bound(&attached(&one)), bound(&attached(&other)));
 }

@@ -55,12 +55,13 @@ impl Cards {
                 }
             }
             Event::Observed {
-                kept: Some(handle), ..
+                kept: Some(handle),
+                observation,
+                ..
             } => {
                 // Its parent is the judgement of the call whose outcome was kept.
-                if let Some(label) = self.ends.get(&record.parent).cloned() {
-                    self.hold(handle, &label);
-                }
+                let end = self.ends.get(&record.parent).cloned();
+                self.hold(handle, &end.unwrap_or_default().join(&observation.label));
             }
             Event::Judged(_)
             | Event::Prompted { .. }

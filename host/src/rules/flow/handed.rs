@@ -88,6 +88,7 @@ pub fn handed(call: &Call, caller: &Caller, classes: &Classes) -> Vec<Point> {
             Inside::Text(text) => {
                 format!("what a handle holds, from {from}: {}", beginning(&text))
             }
+            Inside::Gone => "what no handle holds".to_owned(),
         };
         Some(Point {
             reason: format!("`{}` is {what}", brief(&named(place))),
@@ -112,6 +113,8 @@ pub enum Inside {
     },
     /// All of anything else.
     Text(String),
+    /// Nothing is called so, or what was is not held any more: a call with it fails.
+    Gone,
 }
 
 impl Inside {
@@ -167,7 +170,7 @@ pub struct Handed {
 }
 
 /// What the handles in these arguments hold, of a run that holds so and was given these files; by the same rule as
-/// [`handed`]. Of a name that nothing has there is nothing to read.
+/// [`handed`].
 #[must_use]
 pub fn handed_in(
     args: &Value,
@@ -180,18 +183,16 @@ pub fn handed_in(
     let named = places.iter().filter_map(|(_, name)| file(name));
     let held = named.fold(handles.label_in(args), |all, one| all.join(&one.label));
     let read = |name: &str| match handles.get(name) {
-        Ok(held) => Some(Inside::of(&held.value)),
-        Err(_) => file(name).map(|one| Inside::File {
+        Ok(held) => Inside::of(&held.value),
+        Err(_) => file(name).map_or(Inside::Gone, |one| Inside::File {
             name: one.name.clone(),
             bytes: one.bytes,
         }),
     };
-    let handed = places.iter().filter_map(|(place, name)| {
-        Some(Handed {
-            place: place.clone(),
-            handle: name.clone(),
-            inside: read(name)?.unless_secret(classes, &held),
-        })
+    let handed = places.iter().map(|(place, name)| Handed {
+        place: place.clone(),
+        handle: name.clone(),
+        inside: read(name).unless_secret(classes, &held),
     });
     handed.collect()
 }
@@ -298,6 +299,7 @@ mod tests {
             [
                 at("/a~1b/0", Inside::Text(long)),
                 at("/a~1b/2", Inside::Text("{\"a\":1}".to_owned())),
+                at("/a~1b/3", Inside::Gone),
                 at("/c", brief),
             ]
         );

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use most::over;
 pub use naming::{asked, is_foreseen_in, named, readable};
 pub use parts::with_parts;
-pub use said::in_the_clear;
+pub use said::{are_named, in_the_clear};
 
 use super::apart::fault_in;
 use super::leaves::{at, texts_at};

@@ -251,6 +251,36 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_several_labels_is_said_of_each() {
+        let class = |integrity, secrecy| Class { integrity, secrecy };
+        let said = [
+            (
+                "file:docs".to_owned(),
+                class(Integrity::Untrusted, Secrecy::Private),
+            ),
+            (
+                "file:keys".to_owned(),
+                class(Integrity::Trusted, Secrecy::Secret),
+            ),
+            (
+                "file:site".to_owned(),
+                class(Integrity::Untrusted, Secrecy::Public),
+            ),
+        ];
+        let classes = Classes {
+            said: said.into(),
+            ..Classes::default()
+        };
+        let home = Home::new("a", classes);
+        let labels = ["docs", "keys", "site"].map(|name| Label::of(Source::new(Sort::File, name)));
+        let all = labels
+            .iter()
+            .fold(Label::default(), |all, one| all.join(one));
+        assert_eq!(home.stamp_all(labels.iter()), home.stamp(&all));
+        assert_eq!(home.stamp_all(labels.iter().rev()), home.stamp(&all));
+    }
+
+    #[test]
     fn a_stamp_survives_its_text() {
         let stamp = Home::new("a", Classes::default()).stamp(&docs());
         let text = serde_json::to_string(&stamp).unwrap();

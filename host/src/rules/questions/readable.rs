@@ -141,6 +141,7 @@ mod tests {
             question: Question {
                 id: QuestionId::of(&["q"]),
                 wish: QuestionId::of(&["w"]),
+                salt: None,
                 rule: "`ask` in lazaret.toml".to_owned(),
                 text: "May this client call `mail.send`? It is so.".to_owned(),
                 reasons: vec!["it is so".to_owned()],

@@ -8,6 +8,7 @@ fn question(name: &str, reasons: &[&str], until: Option<u64>) -> Question {
     Question {
         id: QuestionId::of(&[name]),
         wish: QuestionId::of(&["wish"]),
+        salt: None,
         rule: String::new(),
         text: String::new(),
         reasons: reasons.iter().map(ToString::to_string).collect(),

@@ -120,6 +120,7 @@ mod tests {
         let question = Question {
             id: QuestionId::of(&["q"]),
             wish: QuestionId::of(&["w"]),
+            salt: None,
             rule: String::new(),
             text: format!("May it?{}", because(&said)),
             reasons: said.to_vec(),
@@ -143,6 +144,7 @@ mod tests {
         let asked = |who: &str, reasons: &[String]| Question {
             id: QuestionId::of(&["q"]),
             wish: QuestionId::of(&["w"]),
+            salt: None,
             rule: String::new(),
             text: format!("May this {who} call `mail.delete`?"),
             reasons: reasons.to_vec(),

@@ -186,6 +186,7 @@ fn finished(of: Seq, end: End) -> Event {
         told: None,
         remade: None,
         touched: BTreeMap::new(),
+        wrote: None,
         spent: Spent::default(),
     })
 }
@@ -306,6 +307,7 @@ fn what_was_asked_about_is_judged_again() {
     let question = Question {
         id: QuestionId::of(&["q"]),
         wish: QuestionId::of(&["w"]),
+        salt: None,
         rule: String::new(),
         text: String::new(),
         reasons: Vec::new(),

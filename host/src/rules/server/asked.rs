@@ -511,6 +511,7 @@ mod tests {
         let question = Question {
             id: QuestionId::of(&["q"]),
             wish: QuestionId::of(&["w"]),
+            salt: None,
             rule: String::new(),
             text: String::new(),
             reasons: Vec::new(),

@@ -410,16 +410,18 @@ impl Drive<'_> {
         let recall = Recall::of(turn.records, &turn.place, repeatable);
         let position = caller.place.position_in(&turn.place)?;
         let mut settled = recall.settled.iter();
-        let (answered, label) = match settled.find(|settled| settled.position == position) {
-            Some(settled) => (settled.answered.clone(), settled.label.clone()),
+        let (answered, label, seq) = match settled.find(|settled| settled.position == position) {
+            Some(settled) => (settled.answered.clone(), settled.label.clone(), settled.seq),
             None => match recall.left(position) {
-                Left::Begun(_) if !repeatable(&call.tool) => {
-                    (in_doubt(&call.tool), caller.label.clone())
+                Left::Begun(seq) if !repeatable(&call.tool) => {
+                    (in_doubt(&call.tool), caller.label.clone(), seq)
                 }
                 Left::Begun(_) | Left::Fresh => return None,
             },
         };
         let mut outcome = self.said(call, caller, answered.result());
+        // What is kept of it under a handle stands in the record of its end.
+        outcome.seq = seq;
         outcome.label = outcome.label.join(&label);
         outcome.behind.clone_from(&outcome.label);
         Some(outcome)

@@ -78,7 +78,23 @@ pub(super) fn same(expected: &Record, came: &Record) -> bool {
     let (mut wanted, mut got) = (plain(expected), plain(came));
     set_aside_prompt(&wanted, &mut got);
     set_aside(&mut wanted, &mut got);
+    level(&mut wanted, &mut got);
     (expected.seq, expected.parent) == (came.seq, came.parent) && wanted == got
+}
+
+/// Labels that cover each other say the same: which of too many sources stand for the others hangs on the order in which they came.
+fn level(wanted: &mut Event, got: &mut Event) {
+    let mut labels = Vec::new();
+    wanted.each_label(|label| labels.push(label.clone()));
+    let mut labels = labels.into_iter();
+    got.each_label(|label| {
+        let wanted = labels
+            .next()
+            .filter(|wanted| wanted.covers(label) && label.covers(wanted));
+        if let Some(wanted) = wanted {
+            *label = wanted;
+        }
+    });
 }
 
 /// Whether a record is one of several that were expected together: what is cut off at once ends in no order of its own.
@@ -164,6 +180,7 @@ pub(super) fn plain(record: &Record) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::label::Label;
     use serde_json::json;
 
     fn prompted(digest: Option<&str>) -> Record {
@@ -201,6 +218,27 @@ mod tests {
         ] {
             let came = doubt(5 + u64::try_from(at).unwrap(), of);
             assert_eq!(same_cut_off(&expected, at, &came), is_one, "{of} at {at}");
+        }
+    }
+
+    #[test]
+    fn labels_of_too_many_sources_are_the_same_where_they_say_the_same() {
+        let under = |label: &[&str]| {
+            let mut record = ended(5, 1, "cancelled");
+            let label: Label = serde_json::from_value(json!(label)).unwrap();
+            record.event.each_label(|own| *own = label.clone());
+            record
+        };
+        let many = under(&["note:*", "user"]);
+        assert!(same(&many, &under(&["note:*", "note:a", "user"])));
+        assert!(same(&under(&["note:*", "note:b", "user"]), &many));
+        for less in [
+            &["note:a", "user"][..],
+            &["note:*"],
+            &["note:*", "user", "web:x"],
+        ] {
+            assert!(!same(&many, &under(less)), "{less:?}");
+            assert!(!same(&under(less), &many), "{less:?}");
         }
     }
 

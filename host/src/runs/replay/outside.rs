@@ -17,6 +17,7 @@ use crate::rules::flow::records::Seen;
 use crate::rules::script::TOOL;
 use crate::rules::server;
 use crate::rules::server::asked::used_by;
+use crate::runs::known::knew;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Attempted, Content, EffectKind, End, Event, Finished, Judged, Noted, Onward, Record, Scripted,
@@ -290,16 +291,18 @@ fn read(all: &[Record], own: &[Seq]) -> BTreeMap<Seq, Label> {
     let mut wishers = BTreeMap::new();
     let mut read: BTreeMap<Seq, Label> = BTreeMap::new();
     for record in all {
-        if let Event::Judged(_) = &record.event {
-            wishers.insert(record.seq, record.parent);
+        if let Event::Judged(judged) = &record.event
+            && let Some(knew) = knew(judged)
+        {
+            wishers.insert(record.seq, (record.parent, knew));
         }
         if let Event::Finished(finished) = &record.event
-            && let Some(wisher) = wishers.get(&finished.of)
+            && let Some((wisher, knew)) = wishers.get(&finished.of)
             && let Ok(place) = own.binary_search(wisher)
         {
             let place = Seq::try_from(place).unwrap_or(Seq::MAX);
             let known = read.entry(place).or_default();
-            *known = known.join(&finished.label);
+            *known = known.join(&finished.label.without(knew));
         }
     }
     read
@@ -505,6 +508,7 @@ mod tests {
             told: None,
             remade: None,
             touched: BTreeMap::new(),
+            wrote: None,
             spent: Spent::default(),
         });
         record(of + 1, of, event)

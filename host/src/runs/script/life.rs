@@ -514,6 +514,7 @@ impl<'a> Life<'a> {
         let at = self.script.station.gate.in_doubt(&caller, of)?;
         Ok(Settled {
             position,
+            seq: of,
             at,
             answered,
             label,
@@ -601,6 +602,7 @@ impl<'a> Life<'a> {
         self.note_held(&outcome.tool, &answered);
         Ok(Some(Settled {
             position,
+            seq: outcome.seq,
             at: outcome.at,
             answered,
             label: outcome.label.join(&left),
@@ -636,6 +638,7 @@ impl<'a> Life<'a> {
         let stamp = journal.append(run, self.wisher.parent, Event::Rested { place })?;
         Ok(Settled {
             position,
+            seq: 0,
             at: stamp.at,
             answered: Answered::Rested,
             label: self.label.clone(),

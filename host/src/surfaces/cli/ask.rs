@@ -37,7 +37,7 @@ pub(super) enum Ask {
     },
     /// Say yes to one question, for this one call.
     Allow {
-        /// The question's name or its beginning, or the run that waits for it alone, or `last` for the only one.
+        /// The question's name or its beginning.
         question: String,
         /// What a form of a server is answered with, as a JSON object.
         #[arg(long, value_name = "JSON", conflicts_with = "go_on")]
@@ -47,7 +47,7 @@ pub(super) enum Ask {
     },
     /// Say yes, and let its values steer for the rest of the run.
     Always {
-        /// The question's name or its beginning, or the run that waits for it alone, or `last` for the only one.
+        /// The question's name or its beginning.
         question: String,
         #[command(flatten)]
         then: Then,
@@ -111,7 +111,7 @@ impl Ask {
             } => {
                 let content = json::parse(&with)
                     .map_err(|why| Error::bad_input(format!("`--with` is a JSON object: {why}")))?;
-                let question = meant(&host, &question).await?;
+                check_named(&host, &question).await?;
                 let answered = host.answer_form(&question, content).await;
                 let waiting = answered.map_err(|error| scene.looked_in(error))?;
                 told(scene, &waiting, Answer::Allow);
@@ -159,6 +159,27 @@ async fn meant(host: &Host, start: &str) -> Result<String> {
             Err(several.iter().map(hint).fold(error, Error::hint))
         }
     }
+}
+
+/// A yes names its question: what waits under any other name by then may be another one than was looked at.
+async fn check_named(host: &Host, start: &str) -> Result<()> {
+    if !start.contains('-') && start != LAST {
+        return Ok(());
+    }
+    let waiting = host.questions().await?;
+    let of_run = |one: &&Waiting| start == LAST || one.run.as_str().starts_with(start);
+    let what = format!(
+        "`{}` may be another question than the one that was looked at: a yes names it itself",
+        shown(start)
+    );
+    let error = Error::bad_input(what);
+    let hint = |one: &Waiting| format!("lazaret ask show {}", one.question.id);
+    Err(waiting
+        .iter()
+        .filter(of_run)
+        .take(4)
+        .map(hint)
+        .fold(error, Error::hint))
 }
 
 async fn list(host: &Host, scene: &Scene) -> Result<u8> {
@@ -304,7 +325,13 @@ impl<'a> Said<'a> {
 
 /// Answers, and goes on with the run where that is wished and nothing else holds it.
 async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u8> {
-    let question = meant(host, said.question).await?;
+    let question = match said.answer {
+        Answer::Deny => meant(host, said.question).await?,
+        Answer::Allow | Answer::Always => {
+            check_named(host, said.question).await?;
+            said.question.to_owned()
+        }
+    };
     let answered = host.answer_because(&question, said.answer, said.reason);
     let waiting = answered.await.map_err(|error| scene.looked_in(error))?;
     // The call of a form is under way, and goes on by itself.

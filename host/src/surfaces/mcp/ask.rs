@@ -402,6 +402,7 @@ mod tests {
             question: Question {
                 id: QuestionId::of(&["q"]),
                 wish: QuestionId::of(&["w"]),
+                salt: None,
                 rule: "`ask` in lazaret.toml".to_owned(),
                 text: "May this client call `mail.send`?".to_owned(),
                 reasons: vec!["it is new".to_owned()],

@@ -110,6 +110,7 @@ fn went_on() -> Vec<Event> {
             told: None,
             remade: Some(Box::new(remade)),
             touched: BTreeMap::new(),
+            wrote: None,
             spent: Spent::default(),
         }),
         Event::Observed {

@@ -72,6 +72,7 @@ fn of_finished(finished: &Finished) -> usize {
         told,
         remade,
         touched,
+        wrote,
         spent: _,
     } = finished;
     of_end(end)
@@ -79,6 +80,7 @@ fn of_finished(finished: &Finished) -> usize {
         + told.as_ref().map_or(0, of_value)
         + remade.as_deref().map_or(0, of_remade)
         + of_touched(touched)
+        + wrote.as_ref().map_or(0, |wrote| of_text(&wrote.mount))
 }
 
 fn of_remade(remade: &Remade) -> usize {
@@ -173,7 +175,7 @@ fn of_text(text: &str) -> usize {
 mod tests {
     use serde_json::json;
 
-    use super::super::{Answer, EffectKind, Question, Spent};
+    use super::super::{Answer, EffectKind, Question, Spent, Wrote};
     use super::*;
     use crate::words::error::{Code, Issue};
     use crate::words::id::{Digest, Place, QuestionId};
@@ -188,6 +190,7 @@ mod tests {
             told: None,
             remade: None,
             touched: BTreeMap::default(),
+            wrote: None,
             spent: Spent::default(),
         }
     }
@@ -254,6 +257,10 @@ mod tests {
         }))
     }
 
+    fn wrote(mount: String) -> Wrote {
+        Wrote { mount, bytes: 1 }
+    }
+
     /// Each place of a judgement, and of an end, that holds whatever somebody else has written.
     fn with_everywhere(text: &str) -> Vec<Event> {
         let own = || text.to_owned();
@@ -272,6 +279,7 @@ mod tests {
         let asked = Question {
             id: QuestionId::of(&["q"]),
             wish: QuestionId::of(&["w"]),
+            salt: None,
             rule: own(),
             text: own(),
             reasons: vec![own()],
@@ -302,6 +310,7 @@ mod tests {
             finished(|finished| finished.label = named(text)),
             finished(|finished| finished.told = Some(json!(text))),
             finished(|finished| finished.touched = BTreeMap::from([(own(), named(text))])),
+            finished(|finished| finished.wrote = Some(wrote(own()))),
             finished(|finished| {
                 finished.remade = Some(Box::new(Remade {
                     content: inline(),

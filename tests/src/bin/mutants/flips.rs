@@ -15,11 +15,13 @@ use crate::tree;
 
 /// Files, and folders with all in them, of `rules` that decide neither who may do what nor what is under whose influence:
 /// formats of providers, which recorded streams and `make peers` hold; how a turn goes, what it costs and how much of it a
-/// model is told; what is written, counted or found for somebody who looks.
-const OTHERS: [&str; 27] = [
+/// model is told; what is written, counted, found or proposed for somebody who looks.
+const OTHERS: [&str; 29] = [
+    "rules/advice.rs",
     "rules/agent.rs",
     "rules/answer.rs",
     "rules/budget.rs",
+    "rules/call/foreseen.rs",
     "rules/chain",
     "rules/changes",
     "rules/code_mode.rs",

@@ -3,7 +3,20 @@
 
 use serde_json::{Value, json};
 
-use super::handle_in;
+use super::{PLUGIN, handle_in};
+use crate::rules::caller::Origin;
+use crate::words::id::ToolName;
+
+/// Whether what has the form of a handle is one in a call by these. A tool holds none, nor does a client: what they write is a value
+/// and nothing else, but where the tool works on handles alone.
+#[must_use]
+pub fn are_named((by, tool): (&Origin, &ToolName)) -> bool {
+    match by {
+        Origin::Model | Origin::Script => true,
+        Origin::Client => tool.plugin() == PLUGIN,
+        Origin::Host | Origin::Tool(_) => false,
+    }
+}
 
 /// An outcome as a script is told it in the clear. Its engine takes one of the form of a handle for a handle, so that one is told
 /// as what was said.

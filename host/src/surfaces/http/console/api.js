@@ -41,21 +41,33 @@ async function send(method, path, body, more = {}) {
   return answer;
 }
 
+/** JSON whose whole numbers are shown, and sent on, as they are written: an id of 64 bits is more than a number of this language holds. */
+export function fromJson(text) {
+  return JSON.parse(text, (_, value, context) => (typeof value === "number" && context?.source ? number(context.source) : value));
+}
+
+/** A number as it is written; as text where this browser would make another one of it. */
+export function number(text) {
+  const value = Number(text);
+  if (!/^-?\d+$/.test(text) || Number.isSafeInteger(value)) return value;
+  return JSON.rawJSON?.(text) ?? text;
+}
+
 async function refusal(answer) {
-  const told = await answer.json().catch(() => ({}));
+  const told = await answer.text().then(fromJson).catch(() => ({}));
   return new Refused(answer.status, told.error ?? { code: `HTTP ${answer.status}`, message: answer.statusText });
 }
 
 export async function get(path, signal) {
   const answer = await send("GET", path, undefined, { signal });
   if (!answer.ok) throw await refusal(answer);
-  return answer.json();
+  return fromJson(await answer.text());
 }
 
 /** Sends a body. An envelope is an answer whatever it says; anything else that failed is thrown. */
 export async function post(path, body = {}) {
   const answer = await send("POST", path, body);
-  const told = await answer.json().catch(() => undefined);
+  const told = await answer.text().then(fromJson).catch(() => undefined);
   if (told && typeof told.ok === "boolean" && told.meta?.invocationId) return told;
   if (!answer.ok) throw new Refused(answer.status, told?.error ?? { code: `HTTP ${answer.status}`, message: answer.statusText });
   return told;
@@ -115,6 +127,6 @@ function parse(block) {
     else if (name === "id" || name === "event") event[name] = value;
   }
   if (lines.length === 0) return undefined;
-  event.data = JSON.parse(lines.join("\n"));
+  event.data = fromJson(lines.join("\n"));
   return event;
 }

@@ -31,7 +31,7 @@ export function h(name, attributes = {}, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (value === true) element.setAttribute(key, "");
-    else element.setAttribute(key, String(value));
+    else element.setAttribute(key, value.rawJSON ?? String(value));
   }
   element.append(...inside(children));
   return element;

@@ -1,6 +1,6 @@
 // Questions that wait for a person.
 
-import { get, post } from "./api.js";
+import { get, number, post } from "./api.js";
 import { failure, field, fill, h, label, pretty, say, short, time, visible } from "./dom.js";
 
 const LOOK_MS = 2000;
@@ -8,18 +8,42 @@ const LOOK_MS = 2000;
 export async function questions(main, signal) {
   const list = h("div");
   fill(main, h("h1", {}, "Questions"), list);
-  let before = "";
+  let before;
+  const cards = new Map();
   const draw = async () => {
     const { questions } = await get("/v1/questions", signal);
     const now = questions.map((question) => question.question).join();
-    if (now === before && list.firstChild) return;
+    if (now === before) return;
     before = now;
-    fill(list, questions.length === 0 ? h("p", { class: "faint" }, "Nothing waits for an answer.") : questions.map((question) => card(question, draw)));
-    if (questions.length > 0) say(`${questions.length} ${questions.length === 1 ? "question waits" : "questions wait"}`);
+    if (questions.length === 0) {
+      cards.clear();
+      fill(list, h("p", { class: "faint" }, "Nothing waits for an answer."));
+      return;
+    }
+    if (cards.size === 0) fill(list);
+    place(list, cards, questions, draw);
+    say(`${questions.length} ${questions.length === 1 ? "question waits" : "questions wait"}`);
   };
   await draw();
   const again = setInterval(() => { if (!document.hidden) draw().catch(() => {}); }, LOOK_MS);
   signal.addEventListener("abort", () => clearInterval(again));
+}
+
+/** Whoever is about to click must not find another question under the pointer: each stays where it is, one that waits no longer
+ * leaves a line in its place, and what is new comes last. */
+function place(list, cards, questions, draw) {
+  const waiting = new Set(questions.map((question) => question.question));
+  for (const [name, there] of cards) {
+    if (waiting.has(name)) continue;
+    there.replaceWith(h("p", { class: "faint" }, "A question that stood here waits no longer."));
+    cards.delete(name);
+  }
+  for (const question of questions) {
+    if (cards.has(question.question)) continue;
+    const there = card(question, draw);
+    cards.set(question.question, there);
+    list.append(there);
+  }
 }
 
 /** One question, with what was done to reach it, and its answers. `done` is called when one was given. */
@@ -151,7 +175,7 @@ function control(schema, required) {
   }
   if (schema.type === "integer" || schema.type === "number") {
     const input = h("input", { type: "number", step: schema.type === "integer" ? 1 : "any", min: schema.minimum, max: schema.maximum, required, value: usual });
-    return { input, read: () => (input.value === "" ? undefined : Number(input.value)) };
+    return { input, read: () => (input.value === "" ? undefined : number(input.value)) };
   }
   // What is sent is what is seen.
   const input = h("input", { type: "text", spellcheck: "false", required, value: visible(usual ?? "") });

@@ -1,6 +1,6 @@
 // Tools: what can be called, and a form to call one.
 
-import { get, post } from "./api.js";
+import { fromJson, get, number, post } from "./api.js";
 import { failure, field, fill, h, label, pretty, say, short, took, typing, visible } from "./dom.js";
 import { card } from "./questions.js";
 
@@ -64,7 +64,7 @@ function caller(tool) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      const input = asJson.checked ? JSON.parse(whole.value || "{}") : gathered();
+      const input = asJson.checked ? fromJson(whole.value || "{}") : gathered();
       fill(end, h("p", { class: "faint" }, "running …"));
       outcome(end, await post(`/v1/tools/${encodeURIComponent(tool.name)}/call`, { input, typed: typed.typed, confirm: confirm.checked, surface: "react" }));
     } catch (error) {
@@ -91,7 +91,7 @@ function resolved(schema, root) {
 function control(schema, required) {
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
   if (options) {
-    const input = h("select", { required }, h("option", { value: "" }, ""), options.map((option, at) => h("option", { value: String(at) }, String(option))));
+    const input = h("select", { required }, h("option", { value: "" }, ""), options.map((option, at) => h("option", { value: String(at) }, option?.rawJSON ?? String(option))));
     return { input, read: () => (input.value === "" ? undefined : options[Number(input.value)]) };
   }
   const type = [schema.type].flat().find((type) => type !== "null");
@@ -101,14 +101,14 @@ function control(schema, required) {
   }
   if (type === "integer" || type === "number") {
     const input = h("input", { type: "number", step: type === "integer" ? 1 : "any", required });
-    return { input, read: () => (input.value === "" ? undefined : Number(input.value)) };
+    return { input, read: () => (input.value === "" ? undefined : number(input.value)) };
   }
   if (type === "string") {
     const input = h("textarea", { rows: 1, required: required && (schema.minLength ?? 0) > 0, spellcheck: "false" });
     return { input, read: () => (input.value === "" && !required ? undefined : input.value) };
   }
   const input = h("textarea", { rows: 3, required, spellcheck: "false", class: "code", placeholder: "JSON" });
-  return { input, read: () => (input.value.trim() === "" ? undefined : JSON.parse(input.value)) };
+  return { input, read: () => (input.value.trim() === "" ? undefined : fromJson(input.value)) };
 }
 
 /** What came of a call: the value or the failure, its label, logs, artifacts and what it took. */
