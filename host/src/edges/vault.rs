@@ -12,7 +12,7 @@ mod secret;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -25,7 +25,6 @@ use crate::rules::secret::{is_secret_name, no_such_secret};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::SECRETS;
-use crate::words::lock::lock;
 use crate::words::near::misspelt;
 
 /// Where secrets are found. Cheap to clone.
@@ -34,17 +33,6 @@ pub struct Vault {
     store: Store,
     /// Secrets of the host's own, such as a model's key, each in a variable that the configuration names.
     variables: BTreeMap<String, String>,
-    told: Arc<Mutex<Told>>,
-}
-
-/// What was kept when the values were last told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Told {
-    /// They never were, or could not be.
-    #[default]
-    Not,
-    /// This was.
-    When(Option<Mark>),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -86,7 +74,7 @@ impl Vault {
         };
         Self {
             store,
-            ..Self::default()
+            variables: BTreeMap::new(),
         }
     }
 
@@ -95,7 +83,6 @@ impl Vault {
     pub fn kept_by(self, other: Self) -> Self {
         Self {
             store: other.store,
-            told: other.told,
             ..self
         }
     }
@@ -245,33 +232,8 @@ impl Vault {
         }
     }
 
-    /// Tells `known` every value that there is, so that none is seen. What can be read is told also where something
-    /// cannot be.
-    ///
-    /// # Errors
-    /// `Denied` where a secret that is kept cannot be read: nobody could keep it out of requests and records.
-    pub(crate) fn teach(&self, known: &KnownSecrets) -> Result<()> {
-        // Before it is read: what is written meanwhile is told the next time.
-        let kept = Told::When(self.mark());
-        *lock(&self.told) = Told::Not;
-        self.teach_now(known)?;
-        *lock(&self.told) = kept;
-        Ok(())
-    }
-
-    /// The same, where something was set or changed since: by this host, or by anybody else.
-    ///
-    /// # Errors
-    /// As [`Vault::teach`].
-    pub(crate) fn teach_again(&self, known: &KnownSecrets) -> Result<()> {
-        let told = *lock(&self.told);
-        match told == Told::When(self.mark()) {
-            true => Ok(()),
-            false => self.teach(known),
-        }
-    }
-
-    fn mark(&self) -> Option<Mark> {
+    /// Another one where something was set or changed since, by whomever; nothing where that cannot happen, or nothing is kept.
+    pub(crate) fn mark(&self) -> Option<Mark> {
         match &self.store {
             Store::File(file) => file.mark(),
             Store::Keyring(keyring) => keyring.mark(),
@@ -279,7 +241,12 @@ impl Vault {
         }
     }
 
-    fn teach_now(&self, known: &KnownSecrets) -> Result<()> {
+    /// Tells `known` every value that there is, so that none is seen. What can be read is told also where something
+    /// cannot be.
+    ///
+    /// # Errors
+    /// `Denied` where a secret that is kept cannot be read: nobody could keep it out of requests and records.
+    pub(crate) fn teach(&self, known: &KnownSecrets) -> Result<()> {
         let own = self.variables.iter().filter_map(|(name, variable)| {
             let value = environment::secret(variable)?;
             Some((name, variable, Secret::unchecked(value)))

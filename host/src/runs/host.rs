@@ -174,10 +174,10 @@ impl Host {
         let (journal, notes) = open_records(&places)?;
         let versions = Versions::open(&StateFolder::open(&places.state)?)?;
         let known = scrub::KnownSecrets::default();
-        vault.teach(&known)?;
+        let egress = Egress::new(&places.names, vault.clone(), known.clone());
+        egress.learn()?;
         let (looking, plugins) = ((&quarantine, &versions, &known), (plugins, collisions));
         let mut catalog = gather(looking, plugins, &mut policy).await?;
-        let egress = Egress::new(&places.names, vault.clone(), known.clone());
         if !servers.is_empty() {
             let around = served::around(&places, (&vault, &known), &egress)?;
             served::add(&mut catalog, servers, &mut policy, around)?;

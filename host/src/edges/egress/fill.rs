@@ -8,6 +8,7 @@
 //! what TLS and the kernel copy.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use reqwest::header::HeaderValue;
@@ -18,17 +19,30 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Answer;
+use crate::edges::state::Mark;
 use crate::edges::vault::{Secret, Vault};
 use crate::rules::fetch::Fetch;
 use crate::rules::scrub::{ByteTrickle, KnownSecrets};
 use crate::rules::secret::{Fill, Spot, with_query};
 use crate::words::error::{Code, Error, Result};
+use crate::words::lock::lock;
 
 /// The vault as egress sees it, and what every answer is cleaned of.
 #[derive(Clone, Debug)]
 pub(super) struct Filling {
     vault: Vault,
     known: KnownSecrets,
+    learned: Arc<Mutex<Learned>>,
+}
+
+/// What `known` has of the vault. Whoever else knows what is in the same one learns that for themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Learned {
+    /// Nothing, or not all that is there by now.
+    #[default]
+    Nothing,
+    /// All that was there when it had this mark.
+    All(Option<Mark>),
 }
 
 impl Filling {
@@ -37,7 +51,16 @@ impl Filling {
     /// # Errors
     /// `Denied` where it cannot be read.
     pub(super) fn learn(&self) -> Result<()> {
-        self.vault.teach_again(&self.known)
+        // Before it is read: what is written meanwhile is learned the next time.
+        let all = Learned::All(self.vault.mark());
+        let learned = *lock(&self.learned);
+        if learned == all {
+            return Ok(());
+        }
+        *lock(&self.learned) = Learned::Nothing;
+        self.vault.teach(&self.known)?;
+        *lock(&self.learned) = all;
+        Ok(())
     }
 }
 
@@ -57,7 +80,11 @@ impl Filled {
 
 impl Filling {
     pub(super) fn new(vault: Vault, known: KnownSecrets) -> Self {
-        Self { vault, known }
+        Self {
+            vault,
+            known,
+            learned: Arc::default(),
+        }
     }
 
     /// What cleans the body of an answer that is passed on as it comes.
@@ -216,6 +243,7 @@ fn sensitive(text: &str) -> Option<HeaderValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edges::vault::Backend;
 
     #[test]
     fn a_body_is_filled_without_leaving_a_copy() {
@@ -232,6 +260,27 @@ mod tests {
         assert_eq!(sent.as_ref(), filled.as_slice());
         for place in [Range { start: 9, end: 3 }, 0..99, 99..100] {
             assert!(spliced(body, &place, b"").is_none());
+        }
+    }
+
+    /// A library that opens two hosts of one setup has them ask one vault.
+    #[test]
+    fn whoever_shares_a_vault_learns_of_it_for_themselves() {
+        let folder = tempfile::tempdir().unwrap();
+        let vault = Vault::new(Backend::File, &folder.path().join("state"));
+        let known = [KnownSecrets::default(), KnownSecrets::default()];
+        let both = known
+            .clone()
+            .map(|known| Filling::new(vault.clone(), known));
+        for value in ["Canary-7F3A9C-one", "Canary-7F3A9C-two"] {
+            let secret = Secret::new(value.to_owned()).unwrap();
+            vault.store("late", &secret).unwrap();
+            for (filling, known) in both.iter().zip(&known) {
+                assert!(!known.finds_in(value.as_bytes()));
+                filling.learn().unwrap();
+                assert!(known.finds_in(value.as_bytes()));
+                filling.learn().unwrap();
+            }
         }
     }
 
