@@ -408,11 +408,11 @@ async fn run_of(
 /// # Errors
 /// `BadInput`.
 pub(super) fn check_names(earlier: &Earlier, brought: &[Brought]) -> Result<()> {
-    let held = |one: &&Brought| earlier.handles.get(&one.name).is_ok();
+    let held = |one: &&Brought| earlier.handles.knows(&one.name);
     match brought.iter().find(held) {
         None => Ok(()),
         Some(one) => {
-            let what = format!("the session holds something called `{}` already", one.name);
+            let what = format!("the session has called something `{}` already", one.name);
             let hint = format!("give it another name: {}:{}=NAME", one.from, one.handle);
             Err(Error::bad_input(what).hint(hint))
         }
@@ -591,7 +591,8 @@ fn under(label: &Label, event: &Event, is_withheld: impl Fn(&Observation) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::event::{Narrowed, Started, Surface};
+    use crate::words::event::{Content, Narrowed, Started, Surface};
+    use crate::words::id::ToolName;
     use crate::words::label::{Sort, Source};
     use crate::words::message::Reply;
 
@@ -641,6 +642,25 @@ mod tests {
         }
         let resumed = Event::Resumed { traced: Vec::new() };
         assert_eq!(under(&user, &resumed, |_| false), user);
+    }
+
+    /// Nor the name of what it has let go of, which stands in what was said.
+    #[test]
+    fn what_is_brought_takes_no_name_that_the_session_has_given() {
+        let mut earlier = Earlier::default();
+        earlier.handles.reserve("h1", &Label::default());
+        let brought = |name: &str| Brought {
+            name: name.to_owned(),
+            from: RunId::known("run"),
+            handle: "h3".to_owned(),
+            tool: ToolName::parse("a.b").unwrap(),
+            content: Content::Empty,
+            label: Label::default(),
+        };
+        assert!(check_names(&earlier, &[brought("letter")]).is_ok());
+        let error = check_names(&earlier, &[brought("letter"), brought("h1")]).unwrap_err();
+        assert_eq!(error.code(), Code::BadInput);
+        assert!(error.message().contains("`h1`"), "{error:?}");
     }
 
     /// The next run takes over how many handles a script has made, of which nobody was told before its run ended.

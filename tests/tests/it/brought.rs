@@ -148,7 +148,7 @@ async fn a_session_begins_with_what_a_tainted_run_held_and_holds_it_for_all_of_i
     assert!(
         error
             .message()
-            .contains("the session holds something called `letter` already"),
+            .contains("the session has called something `letter` already"),
         "{error:?}"
     );
 }
