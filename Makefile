@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test console mutants crash peers conformance advisories demo bench load clean
+.PHONY: help setup plugins lint test console mutants attacks crash journeys peers conformance advisories demo bench load clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -13,7 +13,9 @@ help:
 	@echo '  make console  use the console in a real browser, by hand of a program; installs Chromium where it is missing'
 	@echo '  make lint     formatting and clippy; warnings are errors'
 	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (an hour for all)'
+	@echo '  make attacks  make every attack again and again, and see that the memory of the host comes back'
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
+	@echo '  make journeys  take what a stranger wrote N=1000 ways through files, handles, notes and runs, and see that it stays labelled'
 	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
 	@echo '  make conformance  run the official suite of MCP; needs npm, and its packages the first time'
 	@echo '  make advisories  ask the RustSec database about every library of Cargo.lock; needs cargo-deny, and the network'
@@ -61,12 +63,26 @@ mutants:
 	@cargo build -p lazaret
 	@cargo run -q -p lazaret-tests --bin mutants -- $(if $(FLIPS),--flips) "$(ONLY)"
 
+# The tests do the same with those attacks that take memory.
+attacks:
+	@plugins/build.sh
+	@tests/setup.sh
+	@cargo build -p lazaret
+	@EVERY=1 cargo test -p lazaret -p lazaret-tests --test it -- --nocapture what_attacks_take_is_given_back
+
 # The tests do the same with every stop of one run, and 200 at random.
 N = 1000
 crash:
 	@plugins/build.sh
 	@cargo build -p lazaret
 	@cargo run -q -p lazaret-tests --bin crash -- "$(N)"
+
+# The tests go the same sixteen ways each time; these are others each time, and SEED=N goes those of another time again.
+journeys:
+	@plugins/build.sh
+	@tests/setup.sh
+	@cargo build -p lazaret
+	@WAYS="$(N)" cargo test -p lazaret -p lazaret-tests --test it -- --nocapture a_label_never_shrinks_on_any_way
 
 # Its own environment of Python, with the versions and hashes of tests/peers/requirements.txt and nothing else.
 peers: plugins

@@ -20,8 +20,8 @@ use crate::rules::policy::Policy;
 use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Content, Denial, EffectKind, End, Event, Finished, Glimpse, Judged, Question, Remade, Spent,
-    Verdict, Weighed, Wrote,
+    Content, Denial, EffectKind, End, Event, Finished, Glimpse, Judged, Question, Read, Remade,
+    Spent, Verdict, Weighed, Wrote,
 };
 use crate::words::id::{Digest, RunId, Seq};
 use crate::words::label::Label;
@@ -80,6 +80,8 @@ pub struct Performed<T> {
     pub remade: Option<Box<Remade>>,
     /// Of a call: records in its outcome that somebody had a hand in.
     pub touched: Touched,
+    /// Of a call: what its tool has read for it.
+    pub read: Option<Read>,
     /// Of an effect that may have filled a mount: how much of its quota the run has used.
     pub wrote: Option<Wrote>,
     /// Whether a failure is told in words that stand in no record, since they are secret.
@@ -99,6 +101,7 @@ impl<T> Performed<T> {
             told: None,
             remade: None,
             touched: Touched::new(),
+            read: None,
             wrote: None,
             unsaid: false,
             spent,
@@ -346,6 +349,7 @@ impl Gate {
             told: None,
             remade: None,
             touched: Touched::new(),
+            read: None,
             wrote: None,
             spent: Spent::default(),
         };
@@ -468,6 +472,7 @@ impl Gate {
             told: performed.told.clone(),
             remade: self.kept_remade(caller, performed.remade.clone()),
             touched: performed.touched.clone(),
+            read: performed.read.clone(),
             wrote: performed.wrote.clone(),
             spent: performed.spent,
         };

@@ -750,6 +750,7 @@ pub async fn alone_with(test: &str, variables: &[(&str, &Path)]) {
         output.status.success() && said.contains("1 passed"),
         "{said}"
     );
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// How much memory this process has.

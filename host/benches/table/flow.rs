@@ -17,7 +17,7 @@ use lazaret::rules::questions::Questions;
 use lazaret::rules::schema::Args;
 use lazaret::rules::scrub;
 use lazaret::words::clock::Deadline;
-use lazaret::words::event::Surface;
+use lazaret::words::event::{Read, Surface};
 use lazaret::words::id::{Digest, Place, RunId, ToolName};
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret::words::limits::VERBATIM_CHARS;
@@ -89,14 +89,15 @@ fn judged() -> Vec<Duration> {
     policy.flows.tools = BTreeMap::from([(mail, sends), (book.clone(), lists)]);
     let mut ledger = Ledger::default();
     let mut label = Label::of(Source::user());
-    let read = Label::of(Source::new(Sort::File, "contacts"));
+    let own = Label::of(Source::new(Sort::File, "contacts"));
+    let read = Read::at(own.clone());
     for number in 0..SOURCES {
         let outcome = json!([{"mail": format!("p{number}@people.test")}]);
         let behind = Behind {
             read: &read,
-            held: &read,
+            held: &own,
             all: &label,
-            wished: &read,
+            wished: &own,
             touched: &BTreeMap::new(),
         };
         ledger.saw(&policy.flows, &book, &json!({}), (&outcome, behind));

@@ -502,7 +502,7 @@ async fn perform(
         let error = clean_error(station, error);
         return Performed::of(Err(error), caller.label.clone(), done.spent);
     }
-    let label = own.join(&done.trail.label).join(&done.trail.records.label);
+    let label = own.join(&done.trail.label());
     let label = of_outcome(tool, label);
     *trail = done.trail;
     let result = unsaid((station, caller), clean(station, done.result), &label);
@@ -532,6 +532,7 @@ async fn perform(
         result,
         content,
         touched: records::kept(station, trail, &label),
+        read: Some(trail.read.clone()),
         wrote: None,
         label,
         told,

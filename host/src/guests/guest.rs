@@ -27,7 +27,7 @@ use crate::rules::sanitise::visible;
 use crate::rules::scrub::Scrub;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Spent;
+use crate::words::event::{Read, Spent};
 use crate::words::id::shown;
 use crate::words::label::Label;
 use crate::words::limits::{
@@ -84,10 +84,12 @@ pub struct Trail {
     pub logs: Vec<LogLine>,
     /// Files for whoever called.
     pub artifacts: Vec<Artifact>,
-    /// Everything that it has read, and has waited for in vain.
-    pub label: Label,
+    /// What it has read, and has waited for in vain.
+    pub read: Read,
     /// What is known of records of its service that it has shown or written.
     pub records: Seen,
+    /// What stands behind what the steps around it and its checker said, which is no reading of its own.
+    pub around: Label,
     pub(crate) log_bytes: usize,
     pub(crate) logs_dropped: u64,
     pub(super) artifact_bytes: usize,
@@ -97,6 +99,12 @@ pub struct Trail {
 }
 
 impl Trail {
+    /// All that stands behind what came of the call, beside what its caller knew.
+    pub(super) fn label(&self) -> Label {
+        let known = self.records.label.join(&self.around);
+        self.read.label.join(&known)
+    }
+
     /// Keeps a line as long as there is room, and counts it otherwise.
     pub(crate) fn keep_line(&mut self, line: LogLine) {
         if self.logs.len() >= LOG_LINES || self.log_bytes + line.message.len() > LOG_BYTES {
@@ -391,7 +399,7 @@ impl Inside {
             Errand::Read(_) => Trail::default(),
             Errand::Call(visit) => {
                 let mut trail = visit.trail;
-                trail.label = visit.heard.label();
+                trail.read = visit.heard.read();
                 trail.refused = visit.heard.last_refusal();
                 if !self.output.is_empty() {
                     let time = visit.station.gate.journal().clock().now_ms();

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::words::error::{Code, Error};
+use crate::words::event::Read;
 use crate::words::label::{Label, Source};
 use crate::words::lock::lock;
 
@@ -16,7 +17,7 @@ pub(super) struct Heard(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    label: Label,
+    read: Read,
     /// What it makes of all it knows, where its tool says that this is secret.
     secret: Option<Source>,
     has_read: bool,
@@ -28,15 +29,15 @@ struct Inner {
 }
 
 impl Inner {
-    fn learn(&mut self, label: &Label) {
-        self.label = self.label.join(label);
+    fn learn(&mut self, read: &Read) {
+        self.read = self.read.join(read);
         self.has_read = true;
     }
 
     /// All that it has read, and may see not to have ended.
     fn all(&self) -> Label {
         let under_way = self.under_way.values();
-        under_way.fold(self.label.clone(), |all, one| all.join(one))
+        under_way.fold(self.read.label.clone(), |all, one| all.join(one))
     }
 }
 
@@ -50,11 +51,11 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// It has ended, and its guest is about to read what has this label.
-    pub(super) fn ended(self, label: &Label) {
+    /// It has ended, and this is what its guest is about to read.
+    pub(super) fn ended(self, read: &Read) {
         let mut heard = lock(&self.heard.0);
         heard.under_way.remove(&self.number);
-        heard.learn(label);
+        heard.learn(read);
     }
 }
 
@@ -62,8 +63,16 @@ impl Drop for UnderWay {
     fn drop(&mut self) {
         let mut heard = lock(&self.heard.0);
         if let Some(awaited) = heard.under_way.remove(&self.number) {
-            heard.learn(&awaited);
+            heard.learn(&waited_for(awaited));
         }
+    }
+}
+
+/// What nobody has read is at no place.
+fn waited_for(label: Label) -> Read {
+    Read {
+        label,
+        ..Read::default()
     }
 }
 
@@ -87,8 +96,12 @@ impl Heard {
     }
 
     /// Everything that it has read, and may have seen not to have ended.
-    pub(super) fn label(&self) -> Label {
-        lock(&self.0).all()
+    pub(super) fn read(&self) -> Read {
+        let heard = lock(&self.0);
+        Read {
+            label: heard.all(),
+            at: heard.read.at.clone(),
+        }
     }
 
     /// What it brings into its next wish beside its caller. Where its tool says that what it returns is secret, so is
@@ -160,14 +173,16 @@ mod tests {
         let under_way = |name| heard.under_way(Some(web(name)));
         let (slow, gone) = (under_way("slow"), under_way("gone"));
         for source in ["slow", "gone"] {
-            let (label, brings) = (heard.label(), heard.brings(false));
+            let (label, brings) = (heard.read().label, heard.brings(false));
             assert!(label.covers(&web(source)) && brings.covers(&web(source)));
         }
         // What is read of it by its end counts, and no longer what could have been.
-        slow.ended(&web("read"));
+        slow.ended(&Read::at(web("read")));
         drop(gone);
-        assert_eq!(heard.label(), web("read").join(&web("gone")));
-        assert_eq!(heard.brings(false), heard.label());
+        let read = heard.read();
+        assert_eq!(read.label, web("read").join(&web("gone")));
+        assert_eq!(read.at, web("read"));
+        assert_eq!(heard.brings(false), read.label);
     }
 
     #[test]
@@ -182,10 +197,10 @@ mod tests {
         // That it was refused something is none of what it reads, also where it does not wait for that.
         drop(heard.under_way(None));
         assert!(!is_secret(&heard, false));
-        heard.under_way(None).ended(&Label::default());
+        heard.under_way(None).ended(&Read::default());
         assert!(is_secret(&heard, false) && is_secret(&heard, true));
         let plain = Heard::of(None);
-        plain.under_way(None).ended(&Label::default());
+        plain.under_way(None).ended(&Read::default());
         assert!(!is_secret(&plain, false) && !is_secret(&plain, true));
     }
 }

@@ -30,7 +30,7 @@ use crate::rules::fetch::reason::Reason;
 use crate::rules::scrub::KnownSecrets;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Content, EffectKind, Verdict};
+use crate::words::event::{Content, EffectKind, Read, Verdict};
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{EFFECT_TIMEOUT_MS, EFFECTS_PER_CALL};
 
@@ -172,6 +172,7 @@ impl Wisher {
             station.gate.turn_down(&caller, E::KIND, what, why).error
         })?;
         let awaited = self.awaited(&caller, &effect);
+        let at = effect.awaited(&caller, self.station.gate.policy());
         let under_way = self.heard.under_way(awaited);
         let work = async move {
             let deadline = caller
@@ -182,7 +183,7 @@ impl Wisher {
             passed.await.map_err(Error::from)
         };
         let performed = self.tasks.run(work).await?.performed;
-        under_way.ended(&performed.label);
+        under_way.ended(&Read::of(performed.label, &at));
         let value = performed.result?;
         self.heard.granted();
         Ok(value)

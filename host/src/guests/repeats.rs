@@ -24,7 +24,7 @@ use crate::rules::flow::records::Seen;
 use crate::rules::json;
 use crate::rules::manifest::Sensitivity;
 use crate::words::error::{Error, Result};
-use crate::words::event::Spent;
+use crate::words::event::{Read, Spent};
 use crate::words::id::Digest;
 use crate::words::label::Label;
 use crate::words::length::json_bytes;
@@ -49,10 +49,12 @@ struct Kept {
 #[derive(Clone, Debug)]
 struct Whole {
     value: Value,
-    /// Everything that the guest has read.
-    label: Label,
+    /// What the guest has read.
+    read: Read,
     /// What was known of the records that it has shown.
     records: Seen,
+    /// What stands behind what was said around it.
+    around: Label,
     /// Whether a step of policy had a hand in it.
     altered: bool,
     at: u64,
@@ -164,8 +166,9 @@ pub(super) async fn made(
     {
         *held = Some(Whole {
             value: value.clone(),
-            label: done.trail.label.clone(),
+            read: done.trail.read.clone(),
             records: done.trail.records.clone(),
+            around: done.trail.around.clone(),
             altered: done.spent.altered,
             at: now,
         });
@@ -180,8 +183,9 @@ impl Whole {
             result: Ok(self.value.clone()),
             telling: Telling::Whole,
             trail: Trail {
-                label: self.label.clone(),
+                read: self.read.clone(),
                 records: self.records.clone(),
+                around: self.around.clone(),
                 ..Trail::default()
             },
             remade: None,

@@ -52,7 +52,7 @@ use super::policy::Policy;
 use super::{advice, deny, file, server};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, ToolName, shown};
-use crate::words::label::Label;
+use crate::words::label::{Label, Source};
 use crate::words::limits::{POINTS, STEERING_CHARS, STEERING_VALUES};
 
 /// The rule about values that steer.
@@ -345,12 +345,7 @@ impl Weigher<'_> {
         if !steers && makes && self.is_tainted(&self.about.naming) {
             self.weigh_naming(&mut weighing);
         }
-        // What a server is told that came from itself, it knows.
-        let server = self.call.tool.plugin();
-        let own = match self.call.declared.outside {
-            true => vec![server::source(server), server::words(server)],
-            false => Vec::new(),
-        };
+        let own = self.own_of_server(makes && weighing.leads == Leads::Listed);
         let classes = &self.policy.flows.classes;
         let files = self.files_to_send();
         let label = &label.join(&files);
@@ -370,6 +365,17 @@ impl Weigher<'_> {
             return Err(deny("flow_size", reason));
         }
         Ok(weighing)
+    }
+
+    /// What a server is told that came from itself, it knows. Where it passes on what it is told, to whoever a record belongs
+    /// to that nobody has named, they do not: they are told what was written for somebody else there.
+    fn own_of_server(&self, passes_on: bool) -> Vec<Source> {
+        let server = self.call.tool.plugin();
+        match (self.call.declared.outside, passes_on) {
+            (true, false) => vec![server::source(server), server::words(server)],
+            (true, true) => vec![server::words(server)],
+            (false, _) => Vec::new(),
+        }
     }
 
     /// The label of the files that the call names, where its guest may send what stands in them: nobody can be asked once
@@ -459,15 +465,14 @@ impl Weigher<'_> {
         if let Some((_, kind)) = steering.find(|(place, _)| lies_at(path, place)) {
             return Some(*kind);
         }
+        // Whatever else it is, it says which letter is answered, and so who may be told.
+        if self.is_reply(path) {
+            return Some(Kind::Id);
+        }
         let content = self.about.content.iter().chain([&self.about.naming]);
         let mut content = content.filter(|place| !place.is_empty());
-        if content.any(|place| lies_at(path, place)) {
-            return None;
-        }
-        if self.about.reply.is_empty() || !lies_at(path, &self.about.reply) {
-            return Some(Kind::Value);
-        }
-        Some(Kind::Id)
+        let is_content = content.any(|place| lies_at(path, place));
+        (!is_content).then_some(Kind::Value)
     }
 
     /// Weighs one value, and says where private content would go by it.
@@ -515,8 +520,9 @@ impl Weigher<'_> {
             {
                 Leads::Nowhere
             }
-            // An id leads to whoever its record belongs to: who that is, nobody has said. So may a value of no kind from a list.
-            Witness::Vouched(_) if matches!(kind, Kind::Id | Kind::Value) => Leads::Listed,
+            // An id leads to whoever its record belongs to: who that is, nobody has said. So may a value of no kind from a list,
+            // and whatever a record has that anybody may have started.
+            Witness::Vouched(_) if self.is_of_anybody(leaf, kind) => Leads::Listed,
             _ if !is_whither(kind) => Leads::Nowhere,
             Witness::Typed
             | Witness::Policy
@@ -528,6 +534,13 @@ impl Weigher<'_> {
             Witness::Replied => Leads::Back,
             Witness::Workspace => Leads::Nowhere,
         }
+    }
+
+    /// Whether what vouches for a value says nothing of whose it is.
+    fn is_of_anybody(&self, leaf: &Leaf, kind: Kind) -> bool {
+        let service = self.call.tool.plugin();
+        let voucher = self.ledger.vouching((kind, &leaf.text), service);
+        matches!(kind, Kind::Id | Kind::Value) || !voucher.is_some_and(|voucher| voucher.own)
     }
 
     fn is_reply(&self, path: &str) -> bool {
@@ -546,7 +559,9 @@ impl Weigher<'_> {
             let named = flows.names_for(&self.call.tool, *kind, value);
             named || self.ledger.words().has(*kind, value)
         };
-        let all_named = !people.is_empty() && people.iter().all(is_named);
+        // Who has written to others is on their own letter, and so they are where nobody has said to whom it went.
+        let is_me = |(kind, value): &(Kind, String)| flows.is_me(*kind, value);
+        let all_named = people.iter().all(is_named) && !people.iter().all(is_me);
         !self.is_tainted(&leaf.path) && comes_from_it || all_named
     }
 
@@ -620,8 +635,8 @@ impl Weigher<'_> {
         if self.ledger.is_answered(&self.value_id(kind, leaf)) {
             return Some(Witness::Answered);
         }
-        if let Some(tool) = listed {
-            return Some(Witness::Vouched(tool.to_string()));
+        if let Some(voucher) = listed {
+            return Some(Witness::Vouched(voucher.tool.to_string()));
         }
         self.is_replied(kind, value).then_some(Witness::Replied)
     }

@@ -153,6 +153,15 @@ impl Host {
     /// # Errors
     /// What reading, compiling and opening say.
     pub async fn open(setup: Setup) -> Result<Self> {
+        Self::open_knowing(setup, scrub::KnownSecrets::default()).await
+    }
+
+    /// Opens everything for a process in which another host was open, which knew these secrets: what was changed since is
+    /// recognised still. Both know what either learns.
+    ///
+    /// # Errors
+    /// What reading, compiling and opening say.
+    pub async fn open_knowing(setup: Setup, known: scrub::KnownSecrets) -> Result<Self> {
         let Setup {
             mut policy,
             mounts,
@@ -173,7 +182,6 @@ impl Host {
         let quarantine = open_quarantine(&places, policy.bounds.guest.stack_bytes)?;
         let (journal, notes) = open_records(&places)?;
         let versions = Versions::open(&StateFolder::open(&places.state)?)?;
-        let known = scrub::KnownSecrets::default();
         let egress = Egress::new(&places.names, vault.clone(), known.clone());
         egress.learn()?;
         let (looking, plugins) = ((&quarantine, &versions, &known), (plugins, collisions));
@@ -244,6 +252,12 @@ impl Host {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         self.station.gate.policy()
+    }
+
+    /// The secrets that it recognises.
+    #[must_use]
+    pub fn known_secrets(&self) -> &scrub::KnownSecrets {
+        self.station.scrub.known()
     }
 
     /// Knows each secret that was set or changed since: from now on nobody is shown its value, not even what was written down

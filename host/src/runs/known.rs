@@ -188,13 +188,16 @@ pub(super) fn handles_in(flows: &Flows, records: &[Record]) -> Handles {
     handles
 }
 
-/// Holds what a run of the same session held, and has heard what it heard.
+/// Holds what a run of the same session held, and has heard what it heard, when all this had been typed.
 pub(super) fn hold_again(
     station: &Station,
+    typed: &[String],
     (heard, handles): (&mut Ledger, &mut Handles),
     records: &[Record],
 ) {
     let (mut ledger, questions) = (std::mem::take(heard), Questions::of(records));
+    // Of a title that stands in it, it is known on who has used it.
+    typed.iter().for_each(|text| ledger.typed(text));
     let flows = &station.gate.policy().flows;
     recall(flows, (&mut ledger, handles), (records, &questions));
     if cut_off(flows, records).is_some() {
@@ -327,10 +330,6 @@ pub(super) fn always(ledger: &mut Ledger, questions: &Questions) {
 pub(super) struct Fold<'a> {
     calls: BTreeMap<Seq, (&'a Judged, ToolName)>,
     ends: BTreeMap<Seq, &'a Finished>,
-    /// Whose wish each effect was.
-    wishers: BTreeMap<Seq, (Seq, Label)>,
-    /// What each call has read, by what came of its own wishes.
-    read: BTreeMap<Seq, Label>,
 }
 
 impl<'a> Fold<'a> {
@@ -341,7 +340,6 @@ impl<'a> Fold<'a> {
         (ledger, handles): (&mut Ledger, &mut Handles),
         record: &'a Record,
     ) {
-        self.heard(record);
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
                 let bits = told_in(flows, handles, judged);
@@ -356,8 +354,7 @@ impl<'a> Fold<'a> {
             Event::Finished(finished) => {
                 self.ends.insert(finished.of, finished);
                 if let Some((judged, tool)) = self.calls.get(&finished.of) {
-                    let read = self.read.remove(&finished.of).unwrap_or_default();
-                    learned(flows, (ledger, handles), (judged, tool, &read), finished);
+                    learned(flows, (ledger, handles), (judged, tool), finished);
                 }
             }
             Event::Brought(brought) => {
@@ -397,36 +394,6 @@ impl<'a> Fold<'a> {
             | Event::Compacted(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
-        }
-    }
-}
-
-impl Fold<'_> {
-    /// What came of a wish, its wisher has read.
-    fn heard(&mut self, record: &Record) {
-        if let Event::Judged(judged) = &record.event
-            && let Some(knew) = knew(judged)
-        {
-            self.wishers.insert(record.seq, (record.parent, knew));
-        }
-        if let Event::Finished(finished) = &record.event
-            && let Some((wisher, knew)) = self.wishers.remove(&finished.of)
-            && self.calls.contains_key(&wisher)
-        {
-            let read = self.read.entry(wisher).or_default();
-            *read = read.join(&finished.label.without(&knew));
-        }
-    }
-}
-
-/// What is no reading of a wish's own that stands in the label of its end; nothing for a wish of the host, which puts what it does for a
-/// call under all that the call knows.
-pub(super) fn knew(judged: &Judged) -> Option<Label> {
-    match (judged.origin.as_str(), judged.effect) {
-        ("host", _) => None,
-        (_, EffectKind::Call) => Some(judged.label.clone()),
-        (_, EffectKind::Fetch | EffectKind::File | EffectKind::Keep | EffectKind::Show) => {
-            Some(Label::default())
         }
     }
 }
@@ -484,7 +451,7 @@ fn named_again(
 fn learned(
     flows: &Flows,
     (ledger, handles): (&mut Ledger, &mut Handles),
-    (judged, tool, read): (&Judged, &ToolName, &Label),
+    (judged, tool): (&Judged, &ToolName),
     finished: &Finished,
 ) {
     named_again(flows, handles, (judged, tool), finished);
@@ -502,15 +469,16 @@ fn learned(
             label: handles.label_in(args),
             ..Given::plain(args.clone())
         });
-        if !finished.spent.altered {
-            let (held, all) = (&given.label, &finished.label);
-            let touched = &finished.touched;
+        // Where nobody knows what was read for it, it vouches for nothing.
+        if let Some(read) = &finished.read
+            && !finished.spent.altered
+        {
             let behind = Behind {
                 read,
-                held,
-                all,
+                held: &given.label,
+                all: &finished.label,
                 wished: &judged.label,
-                touched,
+                touched: &finished.touched,
             };
             ledger.saw(flows, tool, &given.value, (outcome, behind));
         }
@@ -599,32 +567,6 @@ mod tests {
         })
     }
 
-    /// What the host does for a call is under all that the call knows, and so is what a tool asks another one: none of that is what the
-    /// call has read itself, or content that it was given would count as its own.
-    #[test]
-    fn what_a_call_knew_is_no_reading_of_its_own() {
-        let flows = Flows::default();
-        let knew = |mut event: Value| {
-            event["label"] = json!(["user", "file:docs"]);
-            event
-        };
-        let told = |of: u64, more: &str| end(of, &["user", "file:docs", more]);
-        let records = [
-            record((1, 0), &knew(wish("model", "mail.read"))),
-            record((2, 1), &knew(wish("host", "acl.check"))),
-            record((3, 2), &told(2, "tool:acl.check")),
-            record((4, 1), &knew(wish("mail.read", "book.find"))),
-            record((5, 4), &told(4, "tool:book.find")),
-        ];
-        let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
-        let mut fold = Fold::default();
-        for record in &records {
-            fold.see(&flows, (&mut ledger, &mut handles), record);
-        }
-        let read = fold.read.get(&1).map(ToString::to_string);
-        assert_eq!(read.as_deref(), Some("tool:book.find"));
-    }
-
     /// It would be called as something else is by then.
     #[test]
     fn a_name_under_which_something_was_kept_is_given_once_also_where_nothing_is_left_of_it() {
@@ -653,7 +595,8 @@ mod tests {
         }
     }
 
-    /// A tool vouches for what it has found, and not for what another one told it, also in a later life.
+    /// A tool vouches for what it has found, and not for what another one told it, also in a later life; and for nothing where
+    /// nobody knows what it has read. Whatever else its call knew is none of its reading.
     #[test]
     fn what_a_call_has_read_itself_is_known_again() {
         let mut flows = Flows::default();
@@ -662,23 +605,29 @@ mod tests {
         flows
             .tools
             .insert(tool, serde_json::from_value(records).unwrap());
-        let (outer, own) = (wish("model", "book.find"), ["user", "tool:book.find"]);
-        let alone = [record((1, 0), &outer), record((2, 1), &end(1, &own))];
-        let asks_another = [
-            record((1, 0), &outer),
-            record((2, 1), &wish("book.find", "other.run")),
-            record((3, 2), &end(2, &["user", "tool:other.run"])),
-            record(
-                (4, 1),
-                &end(1, &["user", "tool:book.find", "tool:other.run"]),
-            ),
-        ];
-        for (records, vouches) in [(&alone[..], true), (&asks_another[..], false)] {
+        let own = json!({"label": ["file:book"], "at": ["file:book"]});
+        let told = json!({"label": ["tool:other.run"], "at": []});
+        for (read, vouches) in [
+            (Some(own), true),
+            (Some(json!({"label": [], "at": []})), true),
+            (Some(told), false),
+            (None, false),
+        ] {
+            let mut found = end(1, &["user", "tool:book.find", "file:book"]);
+            if let Some(read) = &read {
+                found["read"] = read.clone();
+            }
+            let records = [
+                record((1, 0), &wish("model", "book.find")),
+                record((2, 1), &wish("book.find", "other.run")),
+                record((3, 2), &end(2, &["user", "tool:other.run"])),
+                record((4, 1), &found),
+            ];
             let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
             let known = (&mut ledger, &mut handles);
-            recall(&flows, known, (records, &Questions::of(records)));
+            recall(&flows, known, (&records, &Questions::of(&records)));
             let vouching = ledger.vouching((Kind::Mail, "bob@own.test"), "book");
-            assert_eq!(vouching.is_some(), vouches, "{records:?}");
+            assert_eq!(vouching.is_some(), vouches, "{read:?}");
         }
     }
 }

@@ -306,8 +306,13 @@ impl Host {
             earlier.turns = earlier.turns.saturating_add(turns_in(&records));
             earlier.take(flows, &run, &records)?;
             if !is_cancelled(&records) {
-                let Earlier { heard, handles, .. } = &mut earlier;
-                known::hold_again(&self.station, (heard, handles), &records);
+                let Earlier {
+                    typed,
+                    heard,
+                    handles,
+                    ..
+                } = &mut earlier;
+                known::hold_again(&self.station, typed, (heard, handles), &records);
             }
             place += 1;
         }

@@ -50,6 +50,7 @@ use crate::edges::memory;
 use crate::gate::journal::Journal;
 use crate::guests::compile;
 use crate::rules::questions::Unattended;
+use crate::rules::scrub::KnownSecrets;
 use crate::runs::host::{Host, Records, Setup};
 use crate::surfaces::again;
 use crate::words::error::{Code, Error, Result};
@@ -398,11 +399,11 @@ impl Scene {
     async fn open(&self, mut setup: Setup) -> Result<Host> {
         let asks = &mut setup.policy.asks;
         asks.unattended = inline::unattended(self, asks.unattended);
-        self.host_of(setup).await
+        self.host_of(setup, KnownSecrets::default()).await
     }
 
-    /// The same where questions are put to clients, and to nobody at this terminal.
-    async fn host_of(&self, mut setup: Setup) -> Result<Host> {
+    /// The same where questions are put to clients, and to nobody at this terminal, in a process that knows these secrets.
+    async fn host_of(&self, mut setup: Setup, known: KnownSecrets) -> Result<Host> {
         let asks = &mut setup.policy.asks;
         let wanted = self
             .ask_expires_s
@@ -411,7 +412,7 @@ impl Scene {
         let host = print::while_waiting(
             "preparing plugins (compiled once, then cached)",
             self.quiet,
-            Host::open(setup),
+            Host::open_knowing(setup, known),
         )
         .await;
         memory::hide();

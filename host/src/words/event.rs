@@ -503,11 +503,62 @@ pub struct Finished {
     /// written, beside what this call has read itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub touched: BTreeMap<String, Label>,
+    /// Of a call that was made: what its tool has read for it. Records from before have none, and nobody knows what stands
+    /// behind what they say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Read>,
     /// Of an effect that may have filled a mount: how much of its quota the run had used by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrote: Option<Wrote>,
     /// What it took.
     pub spent: Spent,
+}
+
+/// What a tool has read for a call, beside what it was told with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Read {
+    /// Everything: the places that were read, whoever had a hand in what is there, and what was waited for in vain.
+    pub label: Label,
+    /// The places alone: mounts, hosts, shelves of notes, the server that performs the call.
+    pub at: Label,
+}
+
+impl Read {
+    /// A place, and nobody who had a hand in what is there.
+    #[must_use]
+    pub fn at(place: Label) -> Self {
+        Self {
+            label: place.clone(),
+            at: place,
+        }
+    }
+
+    /// What has this label, read at those of these places that stand in it: where nothing was read is no place.
+    #[must_use]
+    pub fn of(label: Label, places: &Label) -> Self {
+        let at = places.without(&places.without(&label));
+        Self { label, at }
+    }
+
+    /// Of both: a label never shrinks.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        Self {
+            label: self.label.join(&other.label),
+            at: self.at.join(&other.at),
+        }
+    }
+
+    /// Whoever had a hand in what it has read, beside the places themselves.
+    #[must_use]
+    pub fn hands(&self) -> Label {
+        self.label.without(&self.at)
+    }
+
+    /// And all this, wherever it was read.
+    pub fn learn(&mut self, label: &Label) {
+        self.label = self.label.join(label);
+    }
 }
 
 /// What a run has written into a mount.

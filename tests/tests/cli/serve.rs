@@ -626,6 +626,33 @@ fn a_configuration_that_changes_holds_for_what_begins_then() {
     renewed.get("/v1/tools").is(200);
 }
 
+/// What was given up a moment ago may be valid still, and is in what was said before.
+#[test]
+fn a_secret_that_was_changed_is_recognised_also_after_the_configuration_has_changed() {
+    const OLD: &str = "old-Zq9+8e41b7-given-up";
+    let station = Station::new();
+    let set = |value: &str| {
+        let line = format!("{value}\n");
+        let set = station.run_with_input(&["secret", "set", "key"], line.as_bytes());
+        set.ends(0);
+    };
+    let serving = Serving::start(&station);
+    let args = || json!({"text": format!("it was {OLD}"), "pattern": "was", "replacement": "is"});
+    let said = serving.call("text.replace", args()).is(200).to_string();
+    assert!(said.contains(&format!("it is {OLD}")), "{said}");
+    set(OLD);
+    let seen = serving.get("/v1/runs/last").is(200).to_string();
+    assert!(!seen.contains(OLD) && seen.contains("[REDACTED]"), "{seen}");
+    set("new-Zq9+8e41b7-in-use");
+    let _ = serving.get("/v1/tools").is(200);
+    station.write_user_file("block = [\"text.count\"]");
+    until("the configuration holds", || {
+        serving.get("/v1/tools/text.count").status == 404
+    });
+    let said = serving.call("text.replace", args()).is(200).to_string();
+    assert!(said.contains("it is [REDACTED]"), "{said}");
+}
+
 #[test]
 fn the_console_is_one_page_that_speaks_to_nobody_else() {
     let station = Station::new();

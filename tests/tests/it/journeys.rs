@@ -1,8 +1,10 @@
 //! A law of labels over paths: whatever way a value goes, step by step, whoever reads what has come of it is under the
-//! influence of where it began. The ways are made at random, and always the same ones.
+//! influence of where it began. The ways are made at random, and always the same ones;
+//! `make journeys` goes others.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::left::Program;
@@ -21,6 +23,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 use crate::page::{page, url, web};
 
 const WAYS: u32 = 16;
+const SEED: u64 = 41;
 const STEPS_OF_A_WAY: usize = 6;
 
 /// Letters and pages, which others write; documents and notes of one's own.
@@ -606,8 +609,24 @@ async fn go(at_a_page: bool, steps: &[Step]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// How many ways are gone, and which: the same few for everybody, or as many others as `make journeys` asks for, of which each
+/// can be gone again.
+fn chosen() -> (u32, u64) {
+    let number = |name: &str| std::env::var(name).ok()?.parse().ok();
+    let ways: Option<u32> = number("WAYS").and_then(|ways: u64| ways.try_into().ok());
+    let Some(ways) = ways else {
+        return (WAYS, SEED);
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(SEED, |now| now.as_secs());
+    let seed = number("SEED").unwrap_or(now);
+    println!("{ways} ways of SEED={seed}");
+    (ways, seed)
+}
+
 #[test]
 fn a_label_never_shrinks_on_any_way() {
+    let (ways_gone, seed) = chosen();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -615,10 +634,10 @@ fn a_label_never_shrinks_on_any_way() {
         .expect("a runtime");
     let config = ProptestConfig {
         failure_persistence: None,
-        rng_seed: RngSeed::Fixed(41),
+        rng_seed: RngSeed::Fixed(seed),
         // A way says itself after which of its steps it failed.
         max_shrink_iters: 0,
-        ..ProptestConfig::with_cases(WAYS)
+        ..ProptestConfig::with_cases(ways_gone)
     };
     let taken = std::sync::Mutex::new(BTreeSet::new());
     let ways = (any::<bool>(), vec(select(&STEPS[..]), STEPS_OF_A_WAY));

@@ -434,6 +434,33 @@ async fn what_stands_in_a_folder_that_a_stranger_has_moved_is_not_its_users_choi
     }
 }
 
+/// What has left a mark on a folder stands behind what is read there from then on, and is no place that it comes from.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_has_left_on_a_folder_is_no_place_that_is_read_there() {
+    let rig = Rig::of(WORKSPACE)
+        .file("inbox/letter.txt", "Dear reader")
+        .file("work/now/a.js", "return 1")
+        .open()
+        .await;
+    let moves = "await tools.files.read({path: 'inbox/letter.txt'});
+        await tools.files.move({source: 'work/now', target: 'work/gone'});";
+    let _ = rig::value(&rig.script(moves).await.outcome);
+    let called = rig.call("files.list", json!({"path": "work"})).await;
+    let records = rig.records(&called.run).await;
+    let mut reads = records.iter().filter_map(|record| match &record.event {
+        Event::Finished(finished) => finished.read.as_ref(),
+        _ => None,
+    });
+    let read = reads.next().expect("the end of the call");
+    let (inbox, work) = (file("inbox"), file("work"));
+    assert!(read.label.covers(&inbox.join(&work)), "{read:?}");
+    assert_eq!(read.at, work);
+}
+
+fn file(mount: &str) -> Label {
+    Label::of(Source::new(Sort::File, mount))
+}
+
 /// What a scalar says is paid for in bits; who may read it is not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scalar_out_of_a_private_handle_is_private() {

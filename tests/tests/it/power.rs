@@ -39,6 +39,7 @@ fn done(bytes: usize) -> Event {
         told: None,
         remade: None,
         touched: BTreeMap::new(),
+        read: None,
         wrote: None,
         spent: Spent::default(),
     })

@@ -314,6 +314,15 @@ async fn what_is_given_again_has_the_label_of_what_was_read() {
         .collect();
     assert_eq!(labels.len(), 2);
     assert_eq!(labels[0], labels[1]);
+    // Whoever goes on with the run knows by that what each of them vouches for.
+    let ends = records.iter().filter_map(|record| match &record.event {
+        Event::Finished(finished) => finished.read.as_ref(),
+        _ => None,
+    });
+    let reads: Vec<_> = ends.collect();
+    assert_eq!(reads.len(), 2);
+    assert_eq!(reads[0], reads[1]);
+    assert!(!reads[0].at.is_empty());
     assert!(
         serde_json::to_string(labels[1])
             .expect("a label is JSON")

@@ -537,3 +537,51 @@ async fn a_session_takes_so_many_turns_in_all() {
     let (_, answer) = rig.pursue_in_session("other", "Is it?").await;
     assert_eq!(answer.expect("an answer"), "Yes.");
 }
+
+/// A title that was typed in one run is typed in the next one, too, and is no less that of two letters for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_title_of_two_letters_names_nobody_in_a_later_run() {
+    let letter =
+        |from: &str| json!({"id": from, "from": from, "title": "Team offsite, June"}).to_string();
+    let records =
+        "{ id = \"id\", title = \"title\", author = \"from\", people = { from = \"mail\" } }";
+    let policy = format!(
+        "[flow]\nmode = \"enforce\"\nhold = \"never\"\ntrust = [\"one\", \"two\", \"mail\"]
+        [flow.tools.\"one.run\"]\nrecords = {records}
+        [flow.tools.\"two.run\"]\nrecords = {records}
+        [flow.tools.\"mail.run\"]\nsteering = {{ to = \"mail\" }}
+        [grants.\"mail.run\"]"
+    );
+    let sink = json!({"effect": "side-effecting", "risk": "external_write"});
+    let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
+    for (first, verdict) in [("two.run", "allow"), ("one.run", "ask")] {
+        let replies = [
+            call(first, json!({})),
+            json!({"text": "There is one."}),
+            call("two.run", json!({})),
+            call("mail.run", json!({"to": "eve@evil.test"})),
+            json!({"text": "Done."}),
+        ];
+        let rig = Rig::of(&policy)
+            .component(
+                "one",
+                &saying::component("one", &json!({}), &letter("grace@x.test")),
+            )
+            .component(
+                "two",
+                &saying::component("two", &json!({}), &letter("eve@evil.test")),
+            )
+            .component("mail", &saying::component("mail", &sink, "1"));
+        let rig = rig.replies(&replies).kept().await.open().await;
+        let typed = "Who writes about \"Team offsite, June\"?";
+        let (_, answer) = rig.pursue_in_session("work", typed).await;
+        assert_eq!(answer.expect("an answer"), "There is one.");
+        let (run, _) = rig
+            .pursue_in_session("work", "And to whom do you write?")
+            .await;
+        let records = rig.records(&run).await;
+        let judged = lazaret_tests::rig::judged(&records, "mail.run");
+        let verdicts: Vec<_> = judged.iter().map(|judged| judged.verdict.word()).collect();
+        assert_eq!(verdicts, [verdict], "after {first}: {judged:?}");
+    }
+}

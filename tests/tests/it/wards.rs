@@ -6,7 +6,7 @@ use lazaret::rules::manifest::Retry;
 use lazaret::rules::wards::NOT_AUTHORIZED;
 use lazaret::runs::written::Written;
 use lazaret::surfaces::wish::{self, Options};
-use lazaret::words::event::{Answer as Say, Content, Event, Judged, Record, Remade, Surface};
+use lazaret::words::event::{Answer as Say, Content, Event, Judged, Read, Record, Remade, Surface};
 use lazaret::words::message::WishedArgs;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
@@ -538,6 +538,26 @@ async fn what_a_step_makes_of_an_outcome_vouches_for_nothing() {
             .expect("a judgement");
         assert_eq!(mail.verdict.word(), expected, "{step}: {mail:?}");
     }
+}
+
+/// It stands behind what comes of the call, which may have been let through for the sake of something, and is no place that its
+/// tool has looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_step_says_before_a_call_is_no_reading_of_the_calls_own() {
+    let steps = "[[steps]]\ntools = \"book.run\"\nbefore = \"post.run\"";
+    let rig = Rig::of(steps)
+        .component("book", &saying::component("book", &json!({}), "1"))
+        .component("post", &saying::component("post", &json!({}), "{}"));
+    let rig = rig.open().await;
+    let (records, outcome) = called(&rig, Surface::Cli, ("book.run", json!({}))).await;
+    assert_eq!(rig::value(&outcome), &json!(1));
+    let mut ends = records.iter().filter_map(|record| match &record.event {
+        Event::Finished(finished) if finished.read.is_some() => Some(finished),
+        _ => None,
+    });
+    let end = ends.next_back().expect("the end of the call");
+    assert!(end.label.to_string().contains("tool:post.run"), "{end:?}");
+    assert_eq!(end.read, Some(Read::default()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -82,7 +82,7 @@ impl<'a> Around<'a> {
             Err(error) => Error::new(Code::Denied, NOT_AUTHORIZED).because(anyhow::anyhow!(error)),
         };
         let mut done = without_guest(Err(error));
-        done.trail.label = added;
+        done.trail.around = added;
         Some(done)
     }
 
@@ -192,7 +192,7 @@ impl<'a> Around<'a> {
             verdict: Verdict::Deny(deny(CHECKER, NOT_AUTHORIZED)),
         };
         if let Some(refused) = self.refused(call).await {
-            self.trail.label = self.trail.label.join(&refused.trail.label);
+            self.is_beside(&refused.trail.around);
             self.remade = Some(Box::new(remade));
             return refused.result.map(|_| Within::default());
         }
@@ -254,7 +254,7 @@ impl<'a> Around<'a> {
                 continue;
             };
             let told = json!({"action": self.on.tool.name, "data": value});
-            let held = self.own.join(&self.trail.label).join(&done.trail.label);
+            let held = self.own.join(&self.trail.label()).join(&done.trail.label());
             let held = of_outcome(self.on.tool, held);
             let outcome = self.ask(ward, told, &held).await;
             match self.heard((step, ward), &outcome, outcome.result.as_ref()) {
@@ -268,7 +268,7 @@ impl<'a> Around<'a> {
         }
         done.spent.altered = self.altered;
         done.remade = self.remade;
-        done.trail.label = done.trail.label.join(&self.trail.label);
+        done.trail.around = done.trail.around.join(&self.trail.around);
         done.trail.logs.splice(0..0, self.trail.logs);
         done
     }
@@ -276,6 +276,10 @@ impl<'a> Around<'a> {
     /// What a ward has brought into the call beside what that knew: what it was told of it is no reading of the call's own.
     fn added(&self, outcome: &Outcome) -> Label {
         outcome.label.without(self.own)
+    }
+
+    fn is_beside(&mut self, label: &Label) {
+        self.trail.around = self.trail.around.join(label);
     }
 
     /// What a step says that counts. One that only looks on is heard by nobody; that it failed is logged.
@@ -293,11 +297,11 @@ impl<'a> Around<'a> {
                 Ok(None)
             }
             (false, Ok(said)) => {
-                self.trail.label = self.trail.label.join(&self.added(outcome));
+                self.is_beside(&self.added(outcome));
                 Ok(Some(said))
             }
             (false, Err(error)) => {
-                self.trail.label = self.trail.label.join(&self.added(outcome));
+                self.is_beside(&self.added(outcome));
                 Err(about(ward, error))
             }
         }

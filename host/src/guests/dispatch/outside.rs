@@ -20,7 +20,7 @@ use crate::rules::server::lent::Lent;
 use crate::rules::server::said::{self, Attached, Said};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Glimpse, Spent};
+use crate::words::event::{Glimpse, Read, Spent};
 use crate::words::id::shown;
 use crate::words::label::Label;
 
@@ -59,7 +59,7 @@ async fn perform(permitted: Permitted<'_>, inner: Caller, served: &Served, call:
     } = permitted;
     let began = Clock::instant();
     let mut trail = Trail {
-        label: served.server.terms().label(),
+        read: Read::at(served.server.terms().label()),
         ..Trail::default()
     };
     let ask = Ask {
@@ -69,7 +69,7 @@ async fn perform(permitted: Permitted<'_>, inner: Caller, served: &Served, call:
         args: call.args.value(),
         deadline: inner.deadline,
         repeatable: call.declared.is_repeatable(),
-        progress: progress(station, (&inner, &trail.label), tool),
+        progress: progress(station, (&inner, &trail.read.label), tool),
         wants: wanted::wants((station, tasks), &inner, (tool, served)),
     };
     let answer = tasks.unless_cancelled(asked((station, &inner), (tool, served), ask));

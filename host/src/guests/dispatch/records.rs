@@ -101,7 +101,7 @@ impl Desk<'_> {
         };
         let failed = done.result.as_ref().err().map(Error::code);
         let kept = match self.writes() {
-            true => self.wrote((failed, &done.trail.label), &said).await,
+            true => self.wrote((failed, &done.trail.read.label), &said).await,
             false => Ok(()),
         };
         let mut shown = said.all;
@@ -113,7 +113,8 @@ impl Desk<'_> {
         };
         match found {
             Ok(found) => {
-                let seen = Seen::of(&found, &done.trail.label);
+                let mut seen = Seen::of(&found, &done.trail.read.label);
+                seen.handled(&flows.classes, &done.trail.read);
                 done.trail.records = self.cleaned(seen);
             }
             Err(error) => done.result = Err(self.unlabelled(error)),

@@ -175,7 +175,7 @@ fn see(
     trail: &Trail,
 ) {
     let behind = Behind {
-        read: &trail.label,
+        read: &trail.read,
         held: &call.held,
         all: label,
         wished: &caller.label,

@@ -6,6 +6,7 @@ use crate::guests::dispatch::{Request, dispatch, read_args};
 use crate::guests::guest::Inside;
 use crate::rules::caller::Caller;
 use crate::words::bound::Bound;
+use crate::words::event::Read;
 
 impl Host for Inside {
     async fn invoke(&mut self, tool: String, args: String) -> Result<String, Refusal> {
@@ -33,8 +34,14 @@ impl Host for Inside {
         let outcome = tasks.run(work).await;
         let visit = self.visit()?;
         let outcome = outcome.map_err(|error| visit.refuse(&error))?;
-        // What it was told with the call is no reading of its own.
-        under_way.ended(&outcome.label.without(&knew));
+        // What it was told with the call is no reading of its own, but for what has come of the call again. What it was told of
+        // that was read by somebody else.
+        let called = visit.station.catalog.resolve(&outcome.tool, &[]).ok();
+        let own = called.map(|tool| outcome.trail.label().with(tool.source()));
+        under_way.ended(&Read {
+            label: outcome.label.without(&knew).join(&own.unwrap_or_default()),
+            ..Read::default()
+        });
         match outcome.result {
             Ok(value) => {
                 visit.heard.granted();

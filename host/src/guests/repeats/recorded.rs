@@ -148,11 +148,12 @@ fn whole(key: &str, run: &RunId, (finished, at): (&Finished, u64)) -> Result<Opt
             content: Content::Inline(value),
         } => Ok(Some(Whole {
             value: value.clone(),
-            label: finished.label.clone(),
+            read: finished.read.clone().unwrap_or_default(),
             records: Seen {
-                label: Label::default(),
+                label: finished.label.clone(),
                 touched: finished.touched.clone(),
             },
+            around: Label::default(),
             altered: finished.spent.altered,
             at,
         })),

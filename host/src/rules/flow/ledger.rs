@@ -17,6 +17,7 @@ use super::records::{Tainted, Touched, plain};
 use super::typed::{Typed, words};
 use super::verbatim::Verbatim;
 use crate::rules::server;
+use crate::words::event::Read;
 use crate::words::id::{QuestionId, ToolName};
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{LEDGER_TYPED_BYTES, LEDGER_VALUES};
@@ -27,8 +28,8 @@ pub struct Ledger {
     typed: Typed,
     typed_bytes: usize,
     named_bytes: usize,
-    /// Kind and normal form → the tool that vouches.
-    vouched: BTreeMap<(Kind, String), ToolName>,
+    /// Kind and normal form → who vouches.
+    vouched: BTreeMap<(Kind, String), Voucher>,
     /// Records whose title was typed.
     titles: Titles,
     /// Addresses of each record that was read, by the plugin that read it and its own name there.
@@ -42,6 +43,15 @@ pub struct Ledger {
     /// What the older guards remember.
     verbatim: Verbatim,
     values: usize,
+}
+
+/// The tool that vouches for a value.
+#[derive(Clone, Debug)]
+pub struct Voucher {
+    /// Its name.
+    pub tool: ToolName,
+    /// Whether it does by a record of the user's own: of another one, anybody may have started it.
+    pub own: bool,
 }
 
 /// Who is on a record, and what it was read from.
@@ -74,7 +84,7 @@ impl Met {
 #[derive(Clone, Copy, Debug)]
 pub struct Behind<'a> {
     /// What its tool has read itself.
-    pub read: &'a Label,
+    pub read: &'a Read,
     /// What was in the handles that it was given.
     pub held: &'a Label,
     /// Everything, and so what its caller knew.
@@ -91,10 +101,10 @@ impl Behind<'_> {
     /// knows the records, is no such source.
     fn is_catalogue(self, classes: &Classes, tool: &ToolName) -> bool {
         let is_server = classes.servers.contains(tool.plugin());
-        let told = self.read == &Label::default() && !is_server;
+        let told = self.read.label.is_empty() && !is_server;
         let label = match told {
             true => self.all.clone(),
-            false => self.read.join(self.held),
+            false => self.read.label.join(self.held),
         };
         // The words of tools that its caller was shown are behind each of its calls, and no page.
         let own = |source: &Source| {
@@ -124,11 +134,13 @@ impl Behind<'_> {
         classes.is_tainted(&others)
     }
 
-    /// What the outcome was read from, for who is on its records.
+    /// The places that the outcome was read from, for who is on its records. Whoever had a hand in what is there has left
+    /// something in the post of those people, and is none of them: what came from elsewhere does not come from their letters
+    /// since it was once behind a change of the same folder.
     fn read_from(self, classes: &Classes, tool: &ToolName) -> Label {
         match classes.servers.contains(tool.plugin()) {
-            true => self.read.with(server::source(tool.plugin())),
-            false => self.read.clone(),
+            true => self.read.at.with(server::source(tool.plugin())),
+            false => self.read.at.clone(),
         }
     }
 }
@@ -167,12 +179,25 @@ impl Ledger {
         self.verbatim.heard(flows, label, said);
     }
 
-    /// What is left of it for a later run of the same session: what has entered, and nothing that vouches.
+    /// What is left of it for a later run of the same session: what has entered, and nothing that vouches. What was typed
+    /// before is typed still, so who has used a title that stands in it, and which records two authors have used, is known on.
     #[must_use]
     pub fn heard_before(self) -> Self {
+        let mut people = self.people;
+        for met in people.values_mut() {
+            *met = Met {
+                by: std::mem::take(&mut met.by),
+                twice: met.twice,
+                ..Met::default()
+            };
+        }
+        let titles = self.titles.without_addresses();
         Self {
+            values: people.len().saturating_add(titles.len()),
             verbatim: self.verbatim,
             headings: self.headings,
+            people,
+            titles,
             ..Self::default()
         }
     }
@@ -208,6 +233,8 @@ impl Ledger {
         let (given, tainted) = (Given::of(args), Tainted::of(flows, behind.touched));
         let is_secret = flows.classes.is_secret(behind.all);
         let (mut full, mut own) = (false, false);
+        let questions = records.asks.keys();
+        let asked: usize = questions.map(|place| texts_at(args, place).len()).sum();
         // What stands in the records that answer, and in those of them that are the user's.
         let (mut said, mut mine_say) = (BTreeSet::new(), BTreeSet::new());
         for record in at(outcome, &records.at) {
@@ -237,11 +264,11 @@ impl Ledger {
             if !full || (kind.is_open() && !own) {
                 continue;
             }
-            let asked = texts_at(args, argument);
+            let texts = texts_at(args, argument);
             let answer = if kind.is_open() { &mine_say } else { &said };
-            // One answer to several questions is one to those that it names.
-            let named = |text: &&String| asked.len() == 1 || answer.contains(&plain(text));
-            for text in asked.iter().filter(named) {
+            // One answer to several questions, of one argument or more, is one to those that it names.
+            let named = |text: &&String| asked == 1 || answer.contains(&plain(text));
+            for text in texts.iter().filter(named) {
                 self.vouch((*kind, own), text, tool);
             }
         }
@@ -344,10 +371,17 @@ impl Ledger {
             self.name(text);
         }
         if self.has_room(1) {
-            let known = known_as(kind, text, tool.plugin());
-            self.vouched
-                .entry((kind, known))
-                .or_insert_with(|| tool.clone());
+            // At another service, whoever has started a record that is not the user's may have chosen what is called so.
+            let known = match own {
+                true => known_as(kind, text, tool.plugin()),
+                false => at_service(kind, text, tool.plugin()),
+            };
+            let voucher = self.vouched.entry((kind, known));
+            let voucher = voucher.or_insert_with(|| Voucher {
+                tool: tool.clone(),
+                own,
+            });
+            voucher.own |= own;
         }
     }
 
@@ -363,10 +397,11 @@ impl Ledger {
         self.values <= LEDGER_VALUES
     }
 
-    /// The tool that vouches for a value of this kind at a service.
+    /// Who vouches for a value of this kind at a service; a record of the user's own before others.
     #[must_use]
-    pub fn vouching(&self, (kind, value): (Kind, &str), service: &str) -> Option<&ToolName> {
-        self.vouched.get(&(kind, known_as(kind, value, service)))
+    pub fn vouching(&self, (kind, value): (Kind, &str), service: &str) -> Option<&Voucher> {
+        let own = self.vouched.get(&(kind, known_as(kind, value, service)));
+        own.or_else(|| self.vouched.get(&(kind, at_service(kind, value, service))))
     }
 
     /// The typed title of a record that has this address; of what is one at its own service alone, there.
@@ -400,11 +435,15 @@ impl Ledger {
 
 /// A value as witnesses know it: what is one at its own service alone together with that.
 fn known_as(kind: Kind, value: &str, service: &str) -> String {
-    let normal = kind.normal(value);
     match kind.is_of_one_service(value) {
-        true => format!("{service} {normal}"),
-        false => normal,
+        true => at_service(kind, value, service),
+        false => kind.normal(value),
     }
+}
+
+/// The same of what counts at this service alone, whatever it is.
+fn at_service(kind: Kind, value: &str, service: &str) -> String {
+    format!("{service} {}", kind.normal(value))
 }
 
 /// Whether values of a kind are names, of which others are composed.

@@ -278,9 +278,21 @@ impl Flows {
     /// Whether a value is one that policy names.
     #[must_use]
     pub fn names(&self, kind: Kind, value: &str) -> bool {
+        let normal = kind.normal(value);
+        let mut vouched = self.named.vouched.iter();
+        vouched.any(|known| kind.normal(known) == normal) || self.is_me(kind, value)
+    }
+
+    /// Whether it is an address of the user's own. What a channel, a record or a file is called is none, though it be called so.
+    #[must_use]
+    pub fn is_me(&self, kind: Kind, value: &str) -> bool {
         let value = kind.normal(value);
-        let mut known = self.named.vouched.iter().chain(&self.named.me);
-        known.any(|known| kind.normal(known) == value)
+        let mut own = self.named.me.iter();
+        let is_address = match kind {
+            Kind::Mail | Kind::Account | Kind::Address | Kind::Url | Kind::User => true,
+            Kind::File | Kind::Name | Kind::Id | Kind::Value => false,
+        };
+        is_address && own.any(|known| kind.normal(known) == value)
     }
 
     /// The same, or one that it names for calls of this tool alone.

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::ids::{Ids, named, plain, returned, tells_which};
+use super::class::Classes;
 use super::lines::{Flows, Records};
+use crate::words::event::Read;
 use crate::words::id::ToolName;
 use crate::words::label::Label;
 
@@ -83,6 +85,16 @@ impl Seen {
             }
         }
         seen
+    }
+
+    /// Whoever nobody trusts and who had a hand in what the call has read (a file that somebody else has written, what another
+    /// tool said) may have had one in each record of it.
+    pub fn handled(&mut self, classes: &Classes, read: &Read) {
+        let hands = read.hands();
+        if classes.is_tainted(&hands) {
+            let each = self.touched.entry(EACH.to_owned()).or_default();
+            *each = each.join(&hands);
+        }
     }
 }
 

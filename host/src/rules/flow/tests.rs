@@ -1,5 +1,6 @@
 //! Design §5, sentence by sentence: each with what must pass and what must be refused.
 
+mod anybody;
 mod approval;
 mod content;
 mod elsewhere;
@@ -31,7 +32,7 @@ use crate::rules::questions::Questions;
 use crate::rules::schema::Args;
 use crate::rules::{Allowed, Consent, Effect};
 use crate::words::clock::Deadline;
-use crate::words::event::{Denial, Surface};
+use crate::words::event::{Denial, Read, Surface};
 use crate::words::id::{Digest, Place, QuestionId, RunId, ToolName};
 use crate::words::label::{Label, Source};
 
@@ -111,6 +112,8 @@ struct Scene {
     label: Label,
     /// Under whose influence tools were called that have looked.
     led: Label,
+    /// Who has had a hand in what they have read.
+    hands: Label,
     mode: Judging,
     bearing: Bearing,
     origin: Origin,
@@ -148,6 +151,7 @@ fn scene_of(policy: &str, typed: &[&str], label: &str) -> Scene {
         ledger,
         label: label_of(label),
         led: label_of(CLEAN),
+        hands: Label::default(),
         mode: Judging::Enforce,
         bearing: Bearing::Looks,
         origin: Origin::Model,
@@ -249,10 +253,11 @@ impl Scene {
         args: Value,
         outcome: Value,
     ) -> Self {
-        let (read, held) = (label_of(read), label_of(held));
+        let (mut read, held) = (Read::at(label_of(read)), label_of(held));
+        read.learn(&self.hands);
         let touched = touched.iter();
         let touched = touched.map(|(id, label)| ((*id).to_owned(), label_of(label)));
-        let all = self.label.join(&read).join(&held);
+        let all = self.label.join(&read.label).join(&held);
         let behind = Behind {
             read: &read,
             held: &held,
@@ -263,6 +268,12 @@ impl Scene {
         let said = (&outcome, behind);
         self.ledger
             .saw(&self.policy.flows, &name(tool), &args, said);
+        self
+    }
+
+    /// From here on, these have had a hand in whatever is read.
+    fn left_by(mut self, hands: &str) -> Self {
+        self.hands = label_of(hands);
         self
     }
 

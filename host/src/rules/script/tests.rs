@@ -186,6 +186,7 @@ fn finished(of: Seq, end: End) -> Event {
         told: None,
         remade: None,
         touched: BTreeMap::new(),
+        read: None,
         wrote: None,
         spent: Spent::default(),
     })

@@ -148,7 +148,7 @@ impl Host {
             mut handles,
             ..
         } = self.before(&records).await?;
-        known::hold_again(&self.station, (&mut heard, &mut handles), &records);
+        known::hold_again(&self.station, &[], (&mut heard, &mut handles), &records);
         let files = match records.first().map(|first| &first.event) {
             Some(Event::Started(started)) => started.attached.as_slice(),
             Some(_) | None => &[],

@@ -17,14 +17,13 @@ use crate::rules::flow::records::Seen;
 use crate::rules::script::TOOL;
 use crate::rules::server;
 use crate::rules::server::asked::used_by;
-use crate::runs::known::knew;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Attempted, Content, EffectKind, End, Event, Finished, Judged, Noted, Onward, Record, Scripted,
     Tried, Verdict,
 };
 use crate::words::id::{Place, RunId, Seq};
-use crate::words::label::{Label, Sort, Source};
+use crate::words::label::{Sort, Source};
 use crate::words::lock::lock;
 use crate::words::message::{Reply, Usage};
 
@@ -70,15 +69,12 @@ impl Outside {
     /// `BadInput` for an outcome that was not kept.
     pub(super) fn of(records: &[Record], (all, own): (&[Record], &[Seq])) -> Result<Self> {
         let ends: BTreeMap<Seq, (Seq, &Finished)> = records.iter().filter_map(end).collect();
-        let read = read(all, own);
         let mut outcomes: BTreeMap<Place, VecDeque<Outcome>> = BTreeMap::new();
         for (seq, judged) in records.iter().filter_map(performed) {
             let outcome = match ends.get(&seq).filter(|(_, finished)| !is_open(finished)) {
                 None => Outcome::Open,
                 Some((at, finished)) => {
-                    let mut done = done(judged, (seq, finished))?;
-                    let read = read.get(&seq).cloned().unwrap_or_default();
-                    done.trail.label = heard(&read, &finished.label);
+                    let done = done(judged, (seq, finished))?;
                     Outcome::Came(*at, Box::new(done))
                 }
             };
@@ -262,6 +258,7 @@ fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
         }
     };
     let mut trail = Trail::default();
+    trail.read = finished.read.clone().unwrap_or_default();
     trail.records = Seen {
         label: finished.label.clone(),
         touched: finished.touched.clone(),
@@ -273,39 +270,6 @@ fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
         remade: finished.remade.clone(),
         spent: finished.spent,
     })
-}
-
-/// What of its own reading stands behind an outcome: a server that asks for something in the middle of its call is not
-/// told whatever came into the asking.
-fn heard(read: &Label, all: &Label) -> Label {
-    let is_read = |source: &&Source| {
-        let mut read = read.sources();
-        read.any(|one| one == *source || (source.is_many() && one.sort() == source.sort()))
-    };
-    let sources = all.sources().filter(is_read);
-    sources.fold(Label::default(), |label, source| label.with(source.clone()))
-}
-
-/// What each call has read itself, by its place among those that come again: whatever came of its own wishes.
-fn read(all: &[Record], own: &[Seq]) -> BTreeMap<Seq, Label> {
-    let mut wishers = BTreeMap::new();
-    let mut read: BTreeMap<Seq, Label> = BTreeMap::new();
-    for record in all {
-        if let Event::Judged(judged) = &record.event
-            && let Some(knew) = knew(judged)
-        {
-            wishers.insert(record.seq, (record.parent, knew));
-        }
-        if let Event::Finished(finished) = &record.event
-            && let Some((wisher, knew)) = wishers.get(&finished.of)
-            && let Ok(place) = own.binary_search(wisher)
-        {
-            let place = Seq::try_from(place).unwrap_or(Seq::MAX);
-            let known = read.entry(place).or_default();
-            *known = known.join(&finished.label.without(knew));
-        }
-    }
-    read
 }
 
 /// What each model that was asked said, in order; of one that failed, how its request did.
@@ -477,69 +441,35 @@ fn scripted(records: &[Record]) -> BTreeMap<Place, Scripted> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::words::event::Spent;
+    use crate::words::event::Read;
+    use crate::words::label::Label;
 
-    fn judged(seq: Seq, parent: Seq) -> Record {
-        let event = Event::Judged(Judged {
-            effect: EffectKind::File,
-            subject: "docs".to_owned(),
-            component: None,
-            origin: "files.read".to_owned(),
-            place: Place::default(),
-            content: Content::Empty,
-            label: Label::default(),
-            weighed: Vec::new(),
-            given: BTreeMap::new(),
-            verdict: Verdict::Allow {
-                rule: String::new(),
-            },
-        });
-        record(seq, parent, event)
-    }
-
-    fn finished(of: Seq, label: &Label) -> Record {
-        let event = Event::Finished(Finished {
-            of,
-            end: End::Done {
-                content: Content::Empty,
-            },
-            label: label.clone(),
-            told: None,
-            remade: None,
-            touched: BTreeMap::new(),
-            wrote: None,
-            spent: Spent::default(),
-        });
-        record(of + 1, of, event)
-    }
-
-    fn record(seq: Seq, parent: Seq, event: Event) -> Record {
-        Record {
-            run: RunId::known("r"),
-            seq,
-            at: 7,
-            parent,
-            event,
-        }
-    }
-
+    /// Whoever tells the ledger of it again says the same as before.
     #[test]
-    fn a_call_has_read_whatever_came_of_its_own_wishes() {
-        let file = |name| Label::of(Source::new(Sort::File, name));
-        let (one, two) = (file("one"), file("two"));
-        let all = [
-            judged(10, 1),
-            finished(10, &one),
-            judged(12, 1),
-            finished(12, &two),
-            judged(14, 2),
-            finished(14, &two),
-            // Of no call that comes again.
-            judged(16, 3),
-            finished(16, &one),
-        ];
-        let expected = BTreeMap::from([(0, one.join(&two)), (1, two)]);
-        assert_eq!(read(&all, &[1, 2]), expected);
+    fn what_a_call_has_read_stands_in_its_end() {
+        let judged = json!({
+            "effect": "call", "subject": "book.find", "origin": "model", "content": "empty", "label": ["user"],
+            "verdict": {"verdict": "allow", "rule": "r"},
+        });
+        let finished = |read: Option<Value>| {
+            let mut finished = json!({
+                "of": 1, "end": "done", "content": {"inline": 1}, "label": ["user", "file:book"], "spent": {"us": 1},
+            });
+            if let Some(read) = read {
+                finished["read"] = read;
+            }
+            serde_json::from_value::<Finished>(finished).unwrap()
+        };
+        let judged: Judged = serde_json::from_value(judged).unwrap();
+        let read = |read| done(&judged, (1, &finished(read))).unwrap().trail.read;
+        let book = Label::of(Source::new(Sort::File, "book"));
+        assert_eq!(
+            read(Some(json!({"label": ["file:book"], "at": ["file:book"]}))),
+            Read::at(book)
+        );
+        assert_eq!(read(None), Read::default());
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
 use crate::rules::questions::Unattended;
+use crate::rules::scrub::KnownSecrets;
 use crate::runs::host::Host;
 use crate::runs::rest;
 use crate::surfaces::config::Config;
@@ -67,7 +68,8 @@ impl Looking {
     }
 
     async fn renew(&mut self, config: Config, scene: &Scene) -> Result<()> {
-        let host = open(&config, scene).await?;
+        let known = self.site.host().known_secrets().clone();
+        let host = open(&config, scene, known).await?;
         self.site.renew_host(Arc::new(host));
         self.config = config;
         if !scene.quiet {
@@ -80,7 +82,7 @@ impl Looking {
 }
 
 /// Opens the host of a configuration. Whether somebody sits at this terminal says nothing of who is there to answer.
-pub(super) async fn open(config: &Config, scene: &Scene) -> Result<Host> {
+pub(super) async fn open(config: &Config, scene: &Scene, known: KnownSecrets) -> Result<Host> {
     let mut setup = config.setup.clone();
     let asks = &mut setup.policy.asks;
     asks.unattended = match (scene.unattended, scene.ask) {
@@ -88,5 +90,5 @@ pub(super) async fn open(config: &Config, scene: &Scene) -> Result<Host> {
         (None, false) => Unattended::Pause,
         (None, true) => asks.unattended,
     };
-    scene.host_of(setup).await
+    scene.host_of(setup, known).await
 }

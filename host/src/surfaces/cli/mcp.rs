@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::looking::{Looking, open};
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
+use crate::rules::scrub::KnownSecrets;
 use crate::surfaces::http::{Names, Site, Token, serve_clients};
 use crate::surfaces::mcp::desk::Desk;
 use crate::surfaces::mcp::http::Clients;
@@ -42,7 +43,7 @@ impl Mcp {
         let rules = config.stack.serve.clone();
         let state = StateFolder::open(&scene.around.state)?;
         let token = Token::of(&state)?;
-        let host = Arc::new(open(&config, scene).await?);
+        let host = Arc::new(open(&config, scene, KnownSecrets::default()).await?);
         let names = Names {
             remote: false,
             also: rules.hosts.clone(),

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::looking::{Looking, open};
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
+use crate::rules::scrub::KnownSecrets;
 use crate::surfaces::http::{Names, Served, Site, Token, serve};
 use crate::surfaces::mcp::desk::Desk;
 use crate::surfaces::mcp::http::Clients;
@@ -67,7 +68,7 @@ impl Serve {
         let address = self.address(listen)?;
         let signals = Signals::listen()?;
         let listener = bind(address).await?;
-        let host = Arc::new(open(&config, scene).await?);
+        let host = Arc::new(open(&config, scene, KnownSecrets::default()).await?);
         let token = Token::of(&state)?;
         let names = Names {
             remote: self.allow_remote,

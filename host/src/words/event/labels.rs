@@ -15,6 +15,10 @@ impl Event {
             Self::Finished(finished) => {
                 change(&mut finished.label);
                 finished.touched.values_mut().for_each(&mut change);
+                if let Some(read) = &mut finished.read {
+                    change(&mut read.label);
+                    change(&mut read.at);
+                }
                 let remade = finished.remade.as_mut();
                 remade.into_iter().for_each(|one| change(&mut one.label));
             }
@@ -61,6 +65,7 @@ mod tests {
             json!({
                 "event": "finished", "of": 1, "end": "done", "content": "empty", "label": label(), "spent": spent,
                 "touched": {"7": label()},
+                "read": {"label": label(), "at": label()},
                 "remade": {"content": "empty", "label": label(), "verdict": {"verdict": "allow", "rule": "r"}},
             }),
             json!({
@@ -69,7 +74,7 @@ mod tests {
                 "after": [{"tool": "a.b", "label": label()}],
             }),
         ];
-        for (event, labels) in events.into_iter().zip([2, 3, 2]) {
+        for (event, labels) in events.into_iter().zip([2, 5, 2]) {
             let mut event: Event = serde_json::from_value(event).unwrap();
             event.each_label(|label| *label = Label::default());
             let text = serde_json::to_string(&event).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Content, Denial, End, Event, Finished, Judged, Remade, Verdict, Weighed};
+use super::{Content, Denial, End, Event, Finished, Judged, Read, Remade, Verdict, Weighed};
 use crate::words::label::Label;
 use crate::words::length::json_bytes;
 use crate::words::limits::run::RECORD_BYTES;
@@ -72,6 +72,7 @@ fn of_finished(finished: &Finished) -> usize {
         told,
         remade,
         touched,
+        read,
         wrote,
         spent: _,
     } = finished;
@@ -80,6 +81,7 @@ fn of_finished(finished: &Finished) -> usize {
         + told.as_ref().map_or(0, of_value)
         + remade.as_deref().map_or(0, of_remade)
         + of_touched(touched)
+        + read.as_ref().map_or(0, of_read)
         + wrote.as_ref().map_or(0, |wrote| of_text(&wrote.mount))
 }
 
@@ -120,6 +122,10 @@ fn of_verdict(verdict: &Verdict) -> usize {
         // Rare, and a person reads it.
         Verdict::Ask(question) => json_bytes(question),
     }
+}
+
+fn of_read(read: &Read) -> usize {
+    of_label(&read.label) + of_label(&read.at)
 }
 
 fn of_touched(touched: &BTreeMap<String, Label>) -> usize {
@@ -190,6 +196,7 @@ mod tests {
             told: None,
             remade: None,
             touched: BTreeMap::default(),
+            read: None,
             wrote: None,
             spent: Spent::default(),
         }
@@ -310,6 +317,7 @@ mod tests {
             finished(|finished| finished.label = named(text)),
             finished(|finished| finished.told = Some(json!(text))),
             finished(|finished| finished.touched = BTreeMap::from([(own(), named(text))])),
+            finished(|finished| finished.read = Some(Read::at(named(text)))),
             finished(|finished| finished.wrote = Some(wrote(own()))),
             finished(|finished| {
                 finished.remade = Some(Box::new(Remade {

@@ -15,6 +15,7 @@ use crate::rules::manifest::Risk;
 use crate::rules::schema::Args;
 use crate::rules::{Consent, Effect};
 use crate::words::clock::Deadline;
+use crate::words::event::Read;
 use crate::words::id::{Digest, Place, RunId};
 use crate::words::label::Label;
 
@@ -213,7 +214,7 @@ fn that_a_value_stands_in_a_list_confirms_nothing() {
     let listed = json!({"path": "old.txt"});
     let none = Label::default();
     let behind = Behind {
-        read: &none,
+        read: &Read::default(),
         held: &none,
         all: &none,
         wished: &none,

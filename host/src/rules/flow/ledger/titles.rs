@@ -78,6 +78,19 @@ impl Titles {
         }
     }
 
+    /// Who has used which, and whom nobody is named by.
+    pub(super) fn without_addresses(self) -> Self {
+        Self {
+            under: BTreeMap::new(),
+            ..self
+        }
+    }
+
+    /// How many records there are of all.
+    pub(super) fn len(&self) -> usize {
+        self.all.values().map(|title| title.records.len()).sum()
+    }
+
     /// The title of a record that has this address, if all records of that title are by one author.
     pub(super) fn of(&self, address: &Address) -> Option<&str> {
         let keys = self.under.get(address)?.iter();

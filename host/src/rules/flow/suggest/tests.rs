@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::rules::flow::ledger::{Behind, Ledger};
+use crate::words::event::Read;
 use crate::words::label::Label;
 use crate::words::limits::STEERING_CHARS;
 
@@ -118,7 +119,7 @@ fn a_field_that_held_the_value_vouches() {
     let outcome = json!({"hits": [{"mail": ["b@x.test"]}]});
     let none = Label::default();
     let behind = Behind {
-        read: &none,
+        read: &Read::default(),
         held: &none,
         all: &none,
         wished: &none,

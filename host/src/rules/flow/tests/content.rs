@@ -587,6 +587,23 @@ fn who_is_on_a_record_that_is_answered_may_have_what_comes_from_it_and_nothing_e
     }
 }
 
+/// A call that a stranger may have had made leaves its mark on the folder that it changes: what the run knew by then is behind
+/// whatever is read there next, and comes from no letter for that.
+#[test]
+fn what_somebody_has_left_beside_a_letter_does_not_come_from_it() {
+    let letter = json!({"id": "m1", "from": "ada@x.com", "title": "Hi"});
+    let answer = json!({"to": "ada@x.com", "answers": "m1", "text": "anything"});
+    scene(&[], OWN)
+        .left_by("file:docs")
+        .saw_in(("file:mail", ""), "mail.read", json!({}), letter)
+        .saw(
+            "mail.list",
+            json!({}),
+            json!({"letters": [{"id": "m1", "from": "ada@x.com"}]}),
+        )
+        .check("mail.send", answer, Ask(&["private content goes to"]));
+}
+
 /// One who is told and may not be is one too many, whoever stands beside them.
 #[test]
 fn private_content_goes_to_nobody_else_beside_whom_the_user_named() {
@@ -621,6 +638,75 @@ fn private_content_goes_to_nobody_else_beside_whom_the_user_named() {
     // Whoever names the letter names who is on it.
     let witnesses = [("to", "answered"), ("answers", "typed")];
     send("Answer m1", one, Allow(&witnesses));
+}
+
+/// What came from a server it knows already; whoever belongs to a record there that a list alone has named does not.
+#[test]
+fn what_a_server_keeps_is_passed_on_to_nobody_whom_a_list_alone_has_named() {
+    let comment = "[tools.\"mail.comment\"]\ncontent = [\"text\"]\n\
+                   steering = { doc = \"id\", priority = \"value\" }";
+    let policy = format!("{POLICY}{comment}");
+    let (docs, of_server) = ("file:docs", "mcp:mail");
+    for (effect, typed, read, args, asked) in [
+        (
+            "external-stateful",
+            "Read d3",
+            of_server,
+            json!({"doc": "d1"}),
+            true,
+        ),
+        (
+            "external-stateful",
+            "Write it at d1",
+            of_server,
+            json!({"doc": "d1"}),
+            false,
+        ),
+        // Nothing says to whom, so nobody else is told.
+        (
+            "external-stateful",
+            "Read d3",
+            of_server,
+            json!({"text": "x"}),
+            false,
+        ),
+        (
+            "external-stateful",
+            "Read d3",
+            docs,
+            json!({"text": "x"}),
+            true,
+        ),
+        (
+            "read-only",
+            "Read d3",
+            of_server,
+            json!({"doc": "d1"}),
+            false,
+        ),
+        ("read-only", "Read d3", docs, json!({"doc": "d1"}), true),
+    ] {
+        let mut scene = scene_of(&policy, &[typed], "user");
+        scene.policy.flows.classes.servers.insert("mail".to_owned());
+        let listed = json!({"letters": [{"id": "d1", "from": "eve@evil.test"}]});
+        let mut scene = scene.saw_in((of_server, ""), "mail.list", json!({}), listed);
+        scene.label = label_of(&format!("user {read}"));
+        let mut call = Scene::call("mail.comment", args.clone());
+        let declared = Arc::make_mut(&mut call.declared);
+        declared.outside = true;
+        declared.effect = serde_json::from_value(json!(effect)).unwrap();
+        let judged = call.judge(&scene.caller(Grant::default()), &scene.policy);
+        let asks = match judged.unwrap().consent {
+            Consent::Needed { open, .. } => open.iter().map(|open| open.reason.clone()).collect(),
+            Consent::NotNeeded => Vec::new(),
+        };
+        let private = |reason: &String| reason.contains("private content goes to");
+        assert_eq!(
+            asks.iter().any(private),
+            asked,
+            "{effect} {typed} {read} {args}: {asks:?}"
+        );
+    }
 }
 
 /// A list vouches for ids of anybody's records: what is private goes there no more for another that the user named, and not

@@ -370,31 +370,29 @@ fn one_answer_to_several_questions_vouches_for_those_that_it_names() {
 #[test]
 fn a_value_about_which_a_tool_had_something_to_say_is_a_witness() {
     let paid = |by: &str| json!({"payments": [{"by": by, "cents": 1}]});
-    let asked = json!({"account": "ACC-9", "note": "Rent"});
-    scene(&[], CLEAN)
-        .saw("bank.look", asked.clone(), paid("me@own.test"))
-        .check(
+    let (account, note) = (json!({"account": "ACC-9"}), json!({"note": "Rent"}));
+    let asked = |scene: Scene, found: &Value| {
+        let scene = scene.saw("bank.look", account.clone(), found.clone());
+        scene.saw("bank.look", note.clone(), found.clone())
+    };
+    asked(scene(&[], CLEAN), &paid("me@own.test")).check(
+        "bank.pay",
+        json!({"account": "ACC-9", "whom": "Rent"}),
+        Allow(&[("account", "`bank.look`"), ("whom", "`bank.look`")]),
+    );
+    for none in [json!({"payments": []}), json!({"payments": [], "count": 0})] {
+        asked(scene(&[], CLEAN), &none).check(
             "bank.pay",
             json!({"account": "ACC-9", "whom": "Rent"}),
-            Allow(&[("account", "`bank.look`"), ("whom", "`bank.look`")]),
+            Ask(&["`account`", "`whom`"]),
         );
-    for none in [json!({"payments": []}), json!({"payments": [], "count": 0})] {
-        scene(&[], CLEAN)
-            .saw("bank.look", asked.clone(), none)
-            .check(
-                "bank.pay",
-                json!({"account": "ACC-9", "whom": "Rent"}),
-                Ask(&["`account`", "`whom`"]),
-            );
     }
     // A stranger's cent vouches for no account, since accounts are an open kind.
-    scene(&[], CLEAN)
-        .saw("bank.look", asked, paid("eve@evil.test"))
-        .check(
-            "bank.pay",
-            json!({"account": "ACC-9", "whom": "Rent"}),
-            Ask(&["`account`"]),
-        );
+    asked(scene(&[], CLEAN), &paid("eve@evil.test")).check(
+        "bank.pay",
+        json!({"account": "ACC-9", "whom": "Rent"}),
+        Ask(&["`account`"]),
+    );
 }
 
 #[test]
@@ -417,24 +415,25 @@ fn open_kinds_do_not_vouch_from_a_record_that_somebody_else_started() {
         scene(&[], MAIL)
             .saw("mail.read", json!({}), letter(from))
             .check("bank.pay", kept.clone(), Ask(&["`account`"]))
-            // A closed kind does.
+            // A closed kind does, where its record is.
             .check(
-                "other.act",
-                json!({"flag": "Blue"}),
-                Allow(&[("flag", "`mail.read`")]),
-            );
+                "mail.comment",
+                json!({"room": "Blue"}),
+                Ask(&["private content goes to"]),
+            )
+            .check("other.act", json!({"flag": "Blue"}), Ask(&["`flag`"]));
     }
 }
 
-/// Of the open ones anybody makes up one that leads to themselves.
+/// Of the open ones anybody makes up one that leads to themselves; what a file is called at a service, says nothing of one here.
 #[test]
-fn a_stranger_vouches_for_no_value_of_an_open_kind() {
-    for (kind, value, open) in [
-        ("mail", "bo@x.com", true),
-        ("account", "GB82WEST12345698765432", true),
-        ("address", "1 High Street", true),
-        ("url", "https://a.test/x", true),
-        ("file", "docs/a.md", false),
+fn a_stranger_vouches_for_no_value_at_another_service() {
+    for (kind, value) in [
+        ("mail", "bo@x.com"),
+        ("account", "GB82WEST12345698765432"),
+        ("address", "1 High Street"),
+        ("url", "https://a.test/x"),
+        ("file", "docs/a.md"),
     ] {
         let policy = POLICY.replace("room = \"value\"", &format!("room = \"{kind}\""));
         let policy = policy.replace("whom = \"name\"", &format!("whom = \"{kind}\""));
@@ -446,11 +445,7 @@ fn a_stranger_vouches_for_no_value_of_an_open_kind() {
         let pay = || json!({ "whom": value });
         let vouched: &[_] = &[("whom", "`mail.read`")];
         after("me@own.test").check("bank.pay", pay(), Allow(vouched));
-        let stranger = after("eve@evil.test");
-        match open {
-            true => stranger.check("bank.pay", pay(), Ask(&["`whom`"])),
-            false => stranger.check("bank.pay", pay(), Allow(vouched)),
-        };
+        after("eve@evil.test").check("bank.pay", pay(), Ask(&["`whom`"]));
     }
 }
 
