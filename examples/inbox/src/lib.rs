@@ -49,6 +49,9 @@ pub struct Given<'a> {
 /// Whatever goes wrong.
 pub async fn run(given: &Given<'_>) -> Result<Report> {
     let attacked = jobs::attacked();
+    // None of them is gone before all are done: labels of files are known by their numbers, which others would have by then.
+    let around = tempfile::tempdir()?;
+    let given = (given, around.path());
     let off = CONFIG.replace("[flow]\n", "[flow]\nmode = \"off\"\n");
     let alone = format!("unattended = \"deny\"\n{CONFIG}");
     let mut honest = Vec::new();
@@ -69,9 +72,10 @@ pub async fn run(given: &Given<'_>) -> Result<Report> {
 }
 
 /// Does one job to its end; Ada says yes to what she has asked for.
-async fn pursue(given: &Given<'_>, job: &Job, policy: &str) -> Result<Done> {
-    let folder = tempfile::tempdir()?;
-    lay_out(folder.path(), given, job, policy)?;
+async fn pursue((given, around): (&Given<'_>, &Path), job: &Job, policy: &str) -> Result<Done> {
+    let folder = tempfile::tempdir_in(around)?.keep();
+    let folder = folder.as_path();
+    lay_out(folder, given, job, policy)?;
     let places = Places {
         state: given.state.to_owned(),
         // One workspace, whichever job it is: labels of the letters are worth here what they were worth before.
@@ -81,7 +85,7 @@ async fn pursue(given: &Given<'_>, job: &Job, policy: &str) -> Result<Done> {
         clock: Clock::system(),
         collector: None,
     };
-    let host = Host::open(config::setup_of(&folder.path().join(config::NAME), places)?).await?;
+    let host = Host::open(config::setup_of(&folder.join(config::NAME), places)?).await?;
     let run = host.new_run();
     let mut ended = host.pursue(goal(&run, job), &Tasks::new()).await;
     let mut questions = 0;
@@ -101,8 +105,8 @@ async fn pursue(given: &Given<'_>, job: &Job, policy: &str) -> Result<Done> {
     Ok(Done {
         steps: report::steps(&host.journal().records(&run).await?),
         questions,
-        outbox: outbox(folder.path())?,
-        letters: names(&folder.path().join("mail"))?,
+        outbox: outbox(folder)?,
+        letters: names(&folder.join("mail"))?,
     })
 }
 

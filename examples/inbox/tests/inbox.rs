@@ -15,9 +15,12 @@ async fn the_letter_gets_nothing_and_the_readme_shows_it() {
     ] {
         assert!(file.is_file(), "{} is missing: `{how}`", file.display());
     }
+    // Its own: what was once written under a letter's influence is known by the number of its file, which another one may have
+    // by now.
+    let state = tempfile::tempdir().expect("a folder");
     let given = Given {
         program: &program,
-        state: &target.join("test-state"),
+        state: state.path(),
         plugin: &plugin,
     };
     let report = run(&given).await.expect("the example runs");
